@@ -11,6 +11,8 @@ namespace lumus {
 struct Array {
   StorageRef storage;
   View view;
+  // This view refuses writes, although its storage may allow them to others.
+  bool readonly = false;
 };
 
 // Uninitialised, contiguous.

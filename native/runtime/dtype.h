@@ -20,13 +20,16 @@ enum class DType : std::uint8_t {
 
 constexpr int kNumDTypes = 10;
 
-constexpr std::int64_t itemsize(DType dtype) {
+// Static: see view.h.
+static constexpr std::int64_t itemsize(DType dtype) {
   constexpr std::int64_t sizes[kNumDTypes] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1};
   return sizes[static_cast<int>(dtype)];
 }
 
-constexpr bool is_float(DType dtype) { return dtype <= DType::bfloat16; }
-constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
-constexpr bool is_int(DType dtype) { return dtype >= DType::int64 && dtype <= DType::uint8; }
+static constexpr bool is_float(DType dtype) { return dtype <= DType::bfloat16; }
+static constexpr bool is_half(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+static constexpr bool is_int(DType dtype) { return dtype >= DType::int64 && dtype <= DType::uint8; }
 
 }  // namespace lumus

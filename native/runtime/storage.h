@@ -1,11 +1,10 @@
-// Memory that arrays share: aligned bytes, a version that every write bumps, and a journal of the last
-// writes, so that a saved value that was overwritten can name who did it.
+// Memory that arrays share: aligned bytes, a version that every write bumps, and a journal of the
+// last writes, so that a saved value that was overwritten can name who did it.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "runtime/view.h"
 
@@ -17,11 +16,15 @@ class Storage {
  public:
   // Uninitialised memory from the caching allocator, 64-byte aligned.
   static Storage* allocate(std::int64_t nbytes);
-  // Memory owned elsewhere; `release(owner)` is called when the last array lets go of it.
+  // Memory owned elsewhere; `release(owner, storage)` is called when the last array lets go of it.
   static Storage* borrow(std::byte* data, std::int64_t nbytes, bool readonly, void* owner,
-                         void (*release)(void* owner));
+                         void (*release)(void* owner, Storage* storage));
+  // Storages that exist now.
+  static std::int64_t num_live();
 
   void retain() { use_count_.fetch_add(1, std::memory_order_relaxed); }
+  // Retains unless the last reference is gone already: for registries that do not own.
+  bool try_retain();
   void drop();  // frees at zero
   std::int64_t use_count() const { return use_count_.load(std::memory_order_relaxed); }
 
@@ -29,14 +32,18 @@ class Storage {
   std::int64_t nbytes() const { return nbytes_; }
   bool readonly() const { return readonly_; }
   void freeze() { readonly_ = true; }
+  // Borrowed memory turned out to reach further: another array on the same owner.
+  void widen(std::byte* low, std::byte* high);
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
-  // Notes a write to `region` by operation `op` at call site `site` (an owned reference that
-  // `release_site` gives back); bumps the version.
+  // Notes a write to `region` by operation `op` at call site `site` (owned references that
+  // `release` gives back, each on its own); bumps the version.
   void note_write(const View& region, void* op, void* site, void (*release)(void* object));
 
-  // The first journal entry newer than `version` whose region shares an element with `saved`; false if
-  // none does. Entries that fell out of the journal count as a write to everything by an unknown op.
+  // True when a write newer than `version` shares an element with `saved`; `*op` and `*site` are
+  // then those of the first such write. The journal is bounded: of writes that fell out it keeps
+  // the byte range only, so a hit there may be a neighbour's, and `*op` and `*site` are null. The
+  // two are borrowed from the journal: hold the interpreter lock across the call.
   bool overwritten_since(std::uint64_t version, const View& saved, void** op, void** site) const;
 
  private:
@@ -49,8 +56,8 @@ class Storage {
   std::atomic<std::uint64_t> version_{0};
   bool readonly_ = false;
   void* owner_ = nullptr;
-  void (*release_)(void* owner) = nullptr;
-  std::unique_ptr<Journal> journal_;
+  void (*release_)(void* owner, Storage* storage) = nullptr;
+  std::atomic<Journal*> journal_{nullptr};
 };
 
 // An owning pointer to a storage.

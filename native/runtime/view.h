@@ -20,14 +20,16 @@ struct View {
   std::int64_t strides[kMaxRank];
 };
 
-inline std::int64_t num_elements(const View& view) {
+// Static: kernel sources call these, and a copy of them compiled for one instruction set must not
+// be what the linker picks for all.
+static inline std::int64_t num_elements(const View& view) {
   std::int64_t count = 1;
   for (int axis = 0; axis < view.rank; ++axis) count *= view.shape[axis];
   return count;
 }
 
 // Row-major and dense. Axes of length 1 may have any stride; an empty view is contiguous.
-inline bool is_contiguous(const View& view) {
+static inline bool is_contiguous(const View& view) {
   std::int64_t expected = 1;
   for (int axis = view.rank - 1; axis >= 0; --axis) {
     if (view.shape[axis] == 0) return true;

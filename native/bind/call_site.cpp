@@ -1,0 +1,145 @@
+// Where the user's code is: the innermost Python frame that is not the library's own, as a code
+// object and an instruction offset. No frame is kept alive, and nothing is resolved to file and
+// line until somebody asks.
+#include <nanobind/nanobind.h>
+
+#include <vector>
+
+#include "bind/conversion.h"
+
+namespace nb = nanobind;
+
+namespace lumus {
+namespace {
+
+struct Site {
+  PyObject_HEAD PyObject* code;
+  int lasti;
+};
+
+void site_dealloc(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  Py_XDECREF(reinterpret_cast<Site*>(self)->code);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* site_code(PyObject* self, void*) {
+  return Py_NewRef(reinterpret_cast<Site*>(self)->code);
+}
+PyObject* site_lasti(PyObject* self, void*) {
+  return PyLong_FromLong(reinterpret_cast<Site*>(self)->lasti);
+}
+
+PyGetSetDef site_properties[] = {
+    {"code", site_code, nullptr, "The code object of the frame.", nullptr},
+    {"lasti", site_lasti, nullptr, "The byte offset of the instruction being run.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+// Code objects refer to immutable values only, so a site is part of no cycle and needs no
+// collector.
+PyType_Slot site_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(site_dealloc)},
+    {Py_tp_getset, site_properties},
+    {Py_tp_doc,
+     const_cast<char*>("A place in Python code: a code object and an instruction offset.")},
+    {0, nullptr},
+};
+PyType_Spec site_spec = {"lumus._native.Site", sizeof(Site), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, site_slots};
+PyTypeObject* site_type = nullptr;
+
+// Whether a file is the library's own, by its name object. The table keeps a reference to each
+// name, so an address cannot come to mean another file; code objects of one module share their name
+// object, so there are few. Used under the interpreter lock.
+class InternalFiles {
+ public:
+  void set_prefix(PyObject* prefix) {
+    Py_XSETREF(prefix_, Py_NewRef(prefix));
+    clear();
+  }
+
+  bool contains(PyObject* filename) {
+    std::size_t at = slot(filename);
+    for (std::size_t probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSlots) {
+      if (slots_[at].filename == filename) return slots_[at].internal;
+      if (!slots_[at].filename) break;
+    }
+    return look_up(filename);
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 4096, kProbes = 8;
+  struct Slot {
+    PyObject* filename;
+    bool internal;
+  };
+
+  static std::size_t slot(PyObject* filename) {
+    return (reinterpret_cast<std::uintptr_t>(filename) >> 4) * 0x9e3779b97f4a7c15ull >> 52;
+  }
+
+  bool look_up(PyObject* filename) {
+    const bool internal =
+        prefix_ && PyUnicode_Tailmatch(filename, prefix_, 0, PY_SSIZE_T_MAX, -1) == 1;
+    std::size_t at = slot(filename);
+    for (std::size_t probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSlots) {
+      if (!slots_[at].filename) {
+        slots_[at] = {Py_NewRef(filename), internal};
+        return internal;
+      }
+    }
+    // A program that makes endless files (exec in a loop): start over rather than grow.
+    clear();
+    return internal;
+  }
+
+  void clear() {
+    for (Slot& entry : slots_) {
+      Py_CLEAR(entry.filename);
+      entry.internal = false;
+    }
+  }
+
+  PyObject* prefix_ = nullptr;
+  Slot slots_[kSlots] = {};
+};
+InternalFiles internal_files;
+
+nb::object call_site() {
+  PyFrameObject* frame =
+      reinterpret_cast<PyFrameObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
+  if (!frame) return nb::none();
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  while (internal_files.contains(code->co_filename)) {
+    PyFrameObject* const outer = PyFrame_GetBack(frame);
+    if (!outer) break;
+    Py_DECREF(frame);
+    Py_DECREF(code);
+    frame = outer;
+    code = PyFrame_GetCode(frame);
+  }
+  const int lasti = PyFrame_GetLasti(frame);
+  Py_DECREF(frame);
+  Site* const site = PyObject_New(Site, site_type);
+  if (!site) {
+    Py_DECREF(code);
+    throw nb::python_error();
+  }
+  site->code = reinterpret_cast<PyObject*>(code);
+  site->lasti = lasti;
+  return nb::steal(reinterpret_cast<PyObject*>(site));
+}
+
+}  // namespace
+}  // namespace lumus
+
+void bind_call_site(nb::module_& m) {
+  using namespace lumus;
+  site_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&site_spec));
+  if (!site_type) throw nb::python_error();
+  m.attr("Site") = nb::borrow(reinterpret_cast<PyObject*>(site_type));
+  m.def("set_internal_prefix", [](nb::str prefix) { internal_files.set_prefix(prefix.ptr()); });
+  m.def("call_site", call_site);
+}

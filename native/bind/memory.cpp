@@ -1,0 +1,68 @@
+// What the process is using: memory, threads, instruction set.
+#include <nanobind/nanobind.h>
+
+#include "bind/conversion.h"
+#include "runtime/allocator.h"
+#include "runtime/cpu.h"
+#include "runtime/storage.h"
+#include "runtime/thread_pool.h"
+
+namespace nb = nanobind;
+
+namespace lumus {
+namespace {
+
+nb::dict memory_stats() {
+  const MemoryStatistics statistics = memory_statistics();
+  nb::dict result;
+  result["live_bytes"] = statistics.live_bytes;
+  result["peak_bytes"] = statistics.peak_bytes;
+  result["cached_bytes"] = statistics.cached_bytes;
+  result["live_storages"] = Storage::num_live();
+  result["num_allocations"] = statistics.num_allocations;
+  return result;
+}
+
+nb::tuple available_isas() {
+  nb::list names;
+  for (int isa = 0; isa < num_isas(); ++isa) {
+    if (isa_available(isa)) names.append(isa_name(isa));
+  }
+  return nb::tuple(names);
+}
+
+nb::dict build_info() {
+  nb::dict result;
+#if defined(__clang__)
+  result["compiler"] = "clang " __clang_version__;
+#else
+  result["compiler"] = "gcc " __VERSION__;
+#endif
+  result["build_type"] = LUMUS_BUILD_TYPE;
+  result["sanitizers"] = static_cast<bool>(LUMUS_SANITIZE);
+  result["isa"] = isa_name(active_isa);
+  nb::list compiled;
+  for (int isa = 0; isa < num_isas(); ++isa) compiled.append(isa_name(isa));
+  result["compiled_isas"] = nb::tuple(compiled);
+  result["available_isas"] = available_isas();
+  result["python"] = PY_VERSION;
+  return result;
+}
+
+}  // namespace
+}  // namespace lumus
+
+void bind_memory(nb::module_& m) {
+  using namespace lumus;
+  m.def("memory_stats", memory_stats);
+  m.def("reset_peak", reset_peak_bytes);
+  m.def("empty_cache", empty_cache);
+  m.def("num_threads", num_threads);
+  m.def("set_num_threads", [](int count) {
+    if (count < 1) throw nb::value_error("the number of threads is at least 1");
+    set_num_threads(count);
+  });
+  m.def("isa", [] { return isa_name(active_isa); });
+  m.def("available_isas", available_isas);
+  m.def("build_info", build_info);
+}

@@ -1,0 +1,27 @@
+// The Python module: each family of kernels adds its functions. Keep the lines sorted.
+#include <nanobind/nanobind.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "runtime/cpu.h"
+#include "runtime/thread_pool.h"
+
+namespace nb = nanobind;
+
+void bind_array(nb::module_& m);
+void bind_call_site(nb::module_& m);
+void bind_memory(nb::module_& m);
+
+NB_MODULE(_native, m) {
+  std::string problem;
+  if (!lumus::choose_isa(&problem) || !lumus::choose_num_threads(&problem)) {
+    throw nb::import_error(problem.c_str());
+  }
+  // Arrays live in user globals that may outlive the module at interpreter exit.
+  nb::set_leak_warnings(false);
+
+  bind_array(m);
+  bind_call_site(m);
+  bind_memory(m);
+}

@@ -1,0 +1,33 @@
+// Joins the kernel tables of the instruction sets: each family has one table for each, and
+// FAMILY_kernels() gives the one in use. Add the header and the line of a family in sorted order.
+#include "runtime/cpu.h"
+
+#if LUMUS_X86
+#define DISPATCH(Kernels, family)                                                         \
+  namespace lumus {                                                                       \
+  namespace v2 {                                                                          \
+  extern const Kernels family##_table;                                                    \
+  }                                                                                       \
+  namespace v3 {                                                                          \
+  extern const Kernels family##_table;                                                    \
+  }                                                                                       \
+  namespace v4 {                                                                          \
+  extern const Kernels family##_table;                                                    \
+  }                                                                                       \
+  const Kernels& family##_kernels() {                                                     \
+    static constexpr const Kernels* tables[] = {&v2::family##_table, &v3::family##_table, \
+                                                &v4::family##_table};                     \
+    return *tables[active_isa];                                                           \
+  }                                                                                       \
+  }
+#else
+#define DISPATCH(Kernels, family)                                    \
+  namespace lumus {                                                  \
+  namespace base {                                                   \
+  extern const Kernels family##_table;                               \
+  }                                                                  \
+  const Kernels& family##_kernels() { return base::family##_table; } \
+  }
+#endif
+
+// DISPATCH(FamilyKernels, family)

@@ -1,0 +1,188 @@
+#include "runtime/storage.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "runtime/allocator.h"
+#include "runtime/overlap.h"
+
+namespace lumus {
+namespace {
+
+std::atomic<std::int64_t> num_borrowed{0};
+
+bool same_region(const View& a, const View& b) {
+  return a.data == b.data && a.dtype == b.dtype && a.rank == b.rank &&
+         std::equal(a.shape, a.shape + a.rank, b.shape) &&
+         std::equal(a.strides, a.strides + a.rank, b.strides);
+}
+
+}  // namespace
+
+class Journal {
+ public:
+  struct Entry {
+    std::uint64_t version;  // of the storage after the write
+    View region;
+    void* op;
+    void* site;
+    void (*release)(void* object);
+
+    void give_back() const {
+      release(op);
+      release(site);
+    }
+  };
+
+  ~Journal() {
+    for (const Entry& entry : entries_) entry.give_back();
+  }
+
+  void add(const Entry& entry) { entries_.push_back(entry); }
+
+  // Makes room for one more entry; true and the entry to give back when one had to leave.
+  bool make_room(Entry* removed) {
+    if (entries_.size() < kCapacity) return false;
+    auto victim = choose_victim();
+    *removed = *victim;
+    entries_.erase(victim);
+    return true;
+  }
+
+  bool find(std::uint64_t version, const View& saved, void** op, void** site) const {
+    *op = *site = nullptr;
+    if (forgotten_version_ > version) {
+      const ByteHull hull = hull_of(saved);
+      if (hull.low < forgotten_.high && forgotten_.low < hull.high) return true;
+    }
+    for (const Entry& entry : entries_) {
+      if (entry.version > version && views_overlap(entry.region, saved)) {
+        *op = entry.op;
+        *site = entry.site;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  mutable std::mutex mutex;
+
+ private:
+  static constexpr std::size_t kCapacity = 16;
+
+  // A write that a later entry repeats can leave without loss: the later one answers for it.
+  // Otherwise the oldest leaves, and only its byte range is remembered.
+  std::vector<Entry>::iterator choose_victim() {
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      for (auto later = entry + 1; later != entries_.end(); ++later) {
+        if (same_region(entry->region, later->region)) return entry;
+      }
+    }
+    const ByteHull hull = hull_of(entries_.front().region);
+    if (hull.low != hull.high) {
+      const bool first = forgotten_.low == forgotten_.high;
+      forgotten_.low = first ? hull.low : std::min(forgotten_.low, hull.low);
+      forgotten_.high = first ? hull.high : std::max(forgotten_.high, hull.high);
+      forgotten_version_ = entries_.front().version;
+    }
+    return entries_.begin();
+  }
+
+  std::vector<Entry> entries_;  // oldest first
+  ByteHull forgotten_{nullptr, nullptr};
+  std::uint64_t forgotten_version_ = 0;
+};
+
+Storage* Storage::allocate(std::int64_t nbytes) {
+  std::byte* const data = allocate_bytes(nbytes);
+  Storage* const storage = new Storage;
+  storage->data_ = data;
+  storage->nbytes_ = nbytes;
+  return storage;
+}
+
+Storage* Storage::borrow(std::byte* data, std::int64_t nbytes, bool readonly, void* owner,
+                         void (*release)(void* owner, Storage* storage)) {
+  Storage* const storage = new Storage;
+  storage->data_ = data;
+  storage->nbytes_ = nbytes;
+  storage->readonly_ = readonly;
+  storage->owner_ = owner;
+  storage->release_ = release;
+  num_borrowed.fetch_add(1, std::memory_order_relaxed);
+  return storage;
+}
+
+std::int64_t Storage::num_live() {
+  return memory_statistics().live_blocks + num_borrowed.load(std::memory_order_relaxed);
+}
+
+Storage::~Storage() {
+  delete journal_.load(std::memory_order_relaxed);
+  if (release_) {
+    num_borrowed.fetch_sub(1, std::memory_order_relaxed);
+    release_(owner_, this);
+  } else {
+    free_bytes(data_, nbytes_);
+  }
+}
+
+bool Storage::try_retain() {
+  std::int64_t count = use_count_.load(std::memory_order_relaxed);
+  while (count > 0) {
+    if (use_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+void Storage::drop() {
+  // The only holder needs no atomic decrement: nobody else can retain from it meanwhile, registries
+  // excepted, and those are for borrowed memory.
+  if (use_count_.load(std::memory_order_acquire) == 1 && !release_) {
+    delete this;
+    return;
+  }
+  if (use_count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+void Storage::widen(std::byte* low, std::byte* high) {
+  std::byte* const end = std::max(data_ + nbytes_, high);
+  data_ = std::min(data_, low);
+  nbytes_ = end - data_;
+}
+
+void Storage::note_write(const View& region, void* op, void* site, void (*release)(void* object)) {
+  Journal* journal = journal_.load(std::memory_order_acquire);
+  if (!journal) {
+    Journal* const made = new Journal;
+    if (journal_.compare_exchange_strong(journal, made, std::memory_order_acq_rel)) {
+      journal = made;
+    } else {
+      delete made;
+    }
+  }
+  Journal::Entry removed;
+  bool has_removed;
+  {
+    std::lock_guard<std::mutex> guard(journal->mutex);
+    has_removed = journal->make_room(&removed);
+    const std::uint64_t version = version_.load(std::memory_order_relaxed) + 1;
+    journal->add({version, region, op, site, release});
+    version_.store(version, std::memory_order_release);
+  }
+  // Outside of the lock: giving back an object may run code that comes back here.
+  if (has_removed) removed.give_back();
+}
+
+bool Storage::overwritten_since(std::uint64_t version, const View& saved, void** op,
+                                void** site) const {
+  *op = *site = nullptr;
+  if (version_.load(std::memory_order_acquire) <= version) return false;
+  const Journal* const journal = journal_.load(std::memory_order_acquire);
+  if (!journal) return false;
+  std::lock_guard<std::mutex> guard(journal->mutex);
+  return journal->find(version, saved, op, site);
+}
+
+}  // namespace lumus

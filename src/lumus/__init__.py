@@ -1,0 +1,1 @@
+"""lumus: deep learning whose gradients you can see and trust."""
