@@ -1,0 +1,167 @@
+"""The closed table of scalar functions, each with its derivative beside it.
+
+A derivative is a rule on tangents: given the arguments, the result and how much each argument
+changes (to first order), it says how much the result changes. Written so, a branch that is not
+selected contributes exactly nothing, whatever its local value. A function without a rule is flat
+(floor, sign) or not a number (comparisons): its tangent is zero.
+"""
+# ruff: noqa: ARG005  All rules of one arity take the same arguments, used or not.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from lumus.core.dtypes import DType
+from lumus.core.scalar.nodes import ZERO, Call, Operand, Scalar, as_scalar, call
+
+Operands: TypeAlias = Literal["float", "number", "bool", "any"]
+# (x, y, dx): argument, result, tangent. (a, b, y, da, db): arguments, result, tangents.
+UnaryRule: TypeAlias = Callable[[Scalar, Scalar, Scalar], Scalar]
+BinaryRule: TypeAlias = Callable[[Scalar, Scalar, Scalar, Scalar, Scalar], Scalar]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """What is known of a function beyond its name.
+
+    `operands` says which kinds it takes. The result is Bool (`is_bool`) or of the operands' dtype.
+    """
+
+    name: str
+    operands: Operands
+    is_bool: bool
+    rule: Callable[..., Scalar] | None
+
+
+class Unary(Function):
+    """A function of one argument; calling it makes a node."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Operand) -> Scalar:
+        return call(self.name, x)
+
+
+class Binary(Function):
+    """A function of two arguments; calling it makes a node."""
+
+    __slots__ = ()
+
+    def __call__(self, a: Operand, b: Operand) -> Scalar:
+        return call(self.name, a, b)
+
+
+FUNCTIONS: dict[str, Function] = {}
+
+
+def _unary(
+    name: str, rule: UnaryRule | None, operands: Operands = "float", *, is_bool: bool = False
+) -> Unary:
+    FUNCTIONS[name] = function = Unary(name, operands, is_bool, rule)
+    return function
+
+
+def _binary(
+    name: str, rule: BinaryRule | None, operands: Operands = "number", *, is_bool: bool = False
+) -> Binary:
+    FUNCTIONS[name] = function = Binary(name, operands, is_bool, rule)
+    return function
+
+
+# ------------------------------------------------------------------------------------- selection
+
+
+def where(condition: Scalar, x: Operand, y: Operand) -> Scalar:
+    """`x` where the condition holds, else `y`; the other one has no influence at all."""
+    if not isinstance(condition, Scalar):
+        raise TypeError(
+            f"where: the condition is {condition!r}, not a scalar; compare with equal(x, y), not =="
+        )
+    return call("select", condition, x, y)
+
+
+def cast(x: Operand, dtype: DType[Any]) -> Scalar:
+    """`x` as that dtype; the rule is in `tangent`, since it needs the dtype."""
+    return Call("cast", (as_scalar(x),), dtype)
+
+
+def _select_rule(*args: Scalar) -> Scalar:
+    condition, _x, _y, _result, _dcondition, dx, dy = args
+    return where(condition, dx, dy)
+
+
+FUNCTIONS["select"] = Function("select", "any", is_bool=False, rule=_select_rule)
+FUNCTIONS["cast"] = Function("cast", "any", is_bool=False, rule=None)
+
+# ----------------------------------------------------------------------------------- comparisons
+
+equal: Binary = _binary("equal", None, "any", is_bool=True)
+not_equal: Binary = _binary("not_equal", None, "any", is_bool=True)
+less: Binary = _binary("less", None, "any", is_bool=True)
+less_equal: Binary = _binary("less_equal", None, "any", is_bool=True)
+greater: Binary = _binary("greater", None, "any", is_bool=True)
+greater_equal: Binary = _binary("greater_equal", None, "any", is_bool=True)
+logical_and: Binary = _binary("logical_and", None, "bool", is_bool=True)
+logical_or: Binary = _binary("logical_or", None, "bool", is_bool=True)
+logical_xor: Binary = _binary("logical_xor", None, "bool", is_bool=True)
+logical_not: Unary = _unary("logical_not", None, "bool", is_bool=True)
+isnan: Unary = _unary("isnan", None, "number", is_bool=True)
+isinf: Unary = _unary("isinf", None, "number", is_bool=True)
+isfinite: Unary = _unary("isfinite", None, "number", is_bool=True)
+
+# ------------------------------------------------------------------------------------ arithmetic
+
+
+def _power_rule(x: Scalar, p: Scalar, y: Scalar, dx: Scalar, dp: Scalar) -> Scalar:
+    # p * x**(p-1) is 0 * inf at p = 0 where 1/x overflows: x**0 is flat there, too.
+    slope = x ** (p - 1)
+    by_x = where(equal(p, 0) & isinf(slope), ZERO, p * slope)
+    # y * log(x) is 0 * inf at x = 0 for p > 0 (p = 0 joins by convention) and at inf for p < 0.
+    by_p = where(equal(x, where(p >= 0, 0, math.inf)), ZERO, y * log(x))
+    return dx * by_x + dp * by_p
+
+
+def _extreme_rule(larger: Scalar, smaller: Scalar, dlarger: Scalar, dsmaller: Scalar) -> Scalar:
+    # A tie is split evenly; with a NaN all comparisons are false, and neither side gets anything.
+    untied = where(larger > smaller, dlarger, where(larger < smaller, dsmaller, ZERO))
+    return where(equal(larger, smaller), (dlarger + dsmaller) * 0.5, untied)
+
+
+add: Binary = _binary("add", lambda a, b, y, da, db: da + db)
+subtract: Binary = _binary("subtract", lambda a, b, y, da, db: da - db)
+multiply: Binary = _binary("multiply", lambda a, b, y, da, db: da * b + db * a)
+divide: Binary = _binary("divide", lambda a, b, y, da, db: da / b - db * y / b, "float")
+floor_divide: Binary = _binary("floor_divide", None)
+remainder: Binary = _binary("remainder", lambda a, b, y, da, db: da - db * floor_divide(a, b))
+power: Binary = _binary("power", _power_rule)
+maximum: Binary = _binary("maximum", lambda a, b, y, da, db: _extreme_rule(a, b, da, db))
+minimum: Binary = _binary("minimum", lambda a, b, y, da, db: _extreme_rule(b, a, db, da))
+negative: Unary = _unary("negative", lambda x, y, dx: -dx, "number")
+absolute: Unary = _unary("absolute", lambda x, y, dx: dx * sign(x), "number")
+sign: Unary = _unary("sign", None, "number")
+square: Unary = _unary("square", lambda x, y, dx: dx * (2 * x), "number")
+reciprocal: Unary = _unary("reciprocal", lambda x, y, dx: -(dx * square(y)))
+sqrt: Unary = _unary("sqrt", lambda x, y, dx: dx * (0.5 / y))
+rsqrt: Unary = _unary("rsqrt", lambda x, y, dx: dx * (-0.5 * y * square(y)))
+floor: Unary = _unary("floor", None, "number")
+ceil: Unary = _unary("ceil", None, "number")
+round: Unary = _unary("round", None, "number")
+trunc: Unary = _unary("trunc", None, "number")
+
+# -------------------------------------------------------------------- exponentials and their kin
+
+_TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+
+exp: Unary = _unary("exp", lambda x, y, dx: dx * y)
+expm1: Unary = _unary("expm1", lambda x, y, dx: dx * exp(x))  # y + 1 cancels for x << 0
+log: Unary = _unary("log", lambda x, y, dx: dx / x)
+log1p: Unary = _unary("log1p", lambda x, y, dx: dx / (1 + x))
+sin: Unary = _unary("sin", lambda x, y, dx: dx * cos(x))
+cos: Unary = _unary("cos", lambda x, y, dx: -(dx * sin(x)))
+tanh: Unary = _unary("tanh", lambda x, y, dx: dx * (1 - y * y))
+sigmoid: Unary = _unary("sigmoid", lambda x, y, dx: dx * (y * (1 - y)))
+erf: Unary = _unary("erf", lambda x, y, dx: dx * (_TWO_OVER_SQRT_PI * exp(-square(x))))
+erfc: Unary = _unary("erfc", lambda x, y, dx: -(dx * (_TWO_OVER_SQRT_PI * exp(-square(x)))))
