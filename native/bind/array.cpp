@@ -315,7 +315,7 @@ bool is_whole(const Array& array) {
 
 void bind_array(nb::module_& m) {
   using namespace lumus;
-  nb::class_<Array>(m, "Array", nb::type_slots(array_slots))
+  nb::class_<Array>(m, "Array", nb::type_slots(array_slots), nb::is_final(), nb::pooled(256))
       .def_prop_ro("shape", [](const Array& a) { return make_tuple(a.view.rank, a.view.shape); })
       .def_prop_ro("strides",
                    [](const Array& a) { return make_tuple(a.view.rank, a.view.strides); })

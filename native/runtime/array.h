@@ -8,11 +8,41 @@
 
 namespace lumus {
 
+// Only the axes in use: arrays are made for every small operation, and a view is 280 bytes.
+static inline void copy_view(const View& from, View* to) {
+  to->data = from.data;
+  to->dtype = from.dtype;
+  to->rank = from.rank;
+  for (int axis = 0; axis < from.rank; ++axis) {
+    to->shape[axis] = from.shape[axis];
+    to->strides[axis] = from.strides[axis];
+  }
+}
+
 struct Array {
   StorageRef storage;
   View view;
   // This view refuses writes, although its storage may allow them to others.
   bool readonly = false;
+
+  Array() { view.rank = 0; }
+  Array(StorageRef on, const View& window, bool is_readonly = false)
+      : storage(static_cast<StorageRef&&>(on)), readonly(is_readonly) {
+    copy_view(window, &view);
+  }
+  Array(const Array& other) : storage(other.storage), readonly(other.readonly) {
+    copy_view(other.view, &view);
+  }
+  Array(Array&& other) noexcept
+      : storage(static_cast<StorageRef&&>(other.storage)), readonly(other.readonly) {
+    copy_view(other.view, &view);
+  }
+  Array& operator=(Array other) noexcept {
+    storage = static_cast<StorageRef&&>(other.storage);
+    readonly = other.readonly;
+    copy_view(other.view, &view);
+    return *this;
+  }
 };
 
 // Uninitialised, contiguous.
