@@ -1,0 +1,194 @@
+// log, log1p, pow.
+//
+// x = 2^k m with m around 1. float32: log(1 + f) = f - f^2 / 2 + f^3 P(f), f = m - 1, m in [2/3,
+// 4/3). float64: log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + w P(w))), s = f / (2 + f), w = s^2, m in
+// [sqrt(1/2), sqrt(2)). In both the large terms are exact and the small ones are summed first.
+// pow: exp(y log|x|) with the logarithm in two float64 (about 2^-65), or, for float32, in one.
+#pragma once
+
+#include "kernels/math_basic.h"
+#include "kernels/math_coefficients.h"
+#include "kernels/math_exp.h"
+
+namespace lumus::LUMUS_ISA {
+
+// x = 2^k m; for positive finite x, subnormals included.
+struct F32Split {
+  f32v k, m;
+};
+struct F64Split {
+  f64v k, m;
+};
+
+// m in [2/3, 4/3).
+LUMUS_INLINE F32Split split_exponent(f32v x) {
+  const i32v tiny = x < 0x1p-126f;
+  const f32v normal = tiny ? x * 0x1p24f : x;
+  const i32v shifted = bits(normal) - 0x3f2aaaab;
+  const i32v exponent = shifted >> 23;
+  const f32v k = __builtin_convertvector(exponent, f32v);
+  return {tiny ? k - 24.0f : k, from_bits((shifted & 0x7fffff) + 0x3f2aaaab)};
+}
+// m in [sqrt(1/2), sqrt(2)).
+LUMUS_INLINE F64Split split_exponent(f64v x) {
+  const i64v tiny = x < 0x1p-1022;
+  const f64v normal = tiny ? x * 0x1p54 : x;
+  const i64v shifted = bits(normal) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+  const u64v exponent = reinterpret_cast<u64v>(shifted) >> 52;  // k + 1023
+  const f64v k = from_bits(reinterpret_cast<i64v>(exponent) | 0x4330000000000000) - 0x1p52;
+  const f64v m = from_bits((shifted & 0xfffffffffffff) + 0x3fe6a09e667f3bcd);
+  return {k - (tiny ? f64_constant(1023.0 + 54.0) : f64_constant(1023.0)), m};
+}
+
+// k ln 2 + log(1 + f) + low.
+LUMUS_INLINE f32v log_sum(f32v k, f32v f, f32v low) {
+  const f32v square = f * f;
+  const f32v cubic = fma(polynomial(f, kLogF32), square * f, fma(k, f32_constant(kLn2LowF32), low));
+  const f32v small = fma(square, f32_constant(-0.5f), cubic);
+  const F32Pair large = fast_two_sum(k * kLn2HighF32, f);
+  return large.hi + (large.lo + small);
+}
+LUMUS_INLINE f64v log_sum(f64v k, f64v f, f64v low) {
+  const f64v s = f / (f + 2.0);
+  const f64v w = s * s;
+  const f64v half_square = 0.5 * f * f;
+  const f64v rest = s * fma(polynomial(w, kLogF64), w, half_square);
+  const f64v small = rest + fma(k, f64_constant(kLn2LowF64), low);
+  return k * kLn2HighF64 - ((half_square - small) - f);
+}
+
+LUMUS_INLINE f32v log_edges(f32v x, f32v result) {
+  result = x == kInfinityF32 ? x : result;
+  result = x == 0.0f ? f32_constant(-kInfinityF32) : result;
+  return (x < 0.0f) | is_nan(x) ? f32_constant(kNanF32) : result;
+}
+LUMUS_INLINE f64v log_edges(f64v x, f64v result) {
+  result = x == kInfinityF64 ? x : result;
+  result = x == 0.0 ? f64_constant(-kInfinityF64) : result;
+  return (x < 0.0) | is_nan(x) ? f64_constant(kNanF64) : result;
+}
+
+LUMUS_INLINE f32v log(f32v x) {
+  const F32Split part = split_exponent(x);
+  return log_edges(x, log_sum(part.k, part.m - 1.0f, f32v{}));
+}
+LUMUS_INLINE f64v log(f64v x) {
+  const F64Split part = split_exponent(x);
+  return log_edges(x, log_sum(part.k, part.m - 1.0, f64v{}));
+}
+
+// 1 + x = u + c exactly; both are scaled by 2^-k, and f = (m - 1) + c is x itself while k = 0.
+LUMUS_INLINE f32v log1p(f32v x) {
+  const F32Pair one_plus = two_sum(x, f32_constant(1.0f));
+  const F32Split part = split_exponent(one_plus.hi);
+  const f32v scaled = one_plus.lo * power_of_two(-clamp(part.k, -120.0f, 120.0f));
+  const F32Pair f = fast_two_sum(part.m - 1.0f, scaled);
+  const f32v result = log_edges(one_plus.hi, log_sum(part.k, f.hi, f.lo));
+  return absolute(x) < 0x1p-30f ? x : result;
+}
+LUMUS_INLINE f64v log1p(f64v x) {
+  const F64Pair one_plus = two_sum(x, f64_constant(1.0));
+  const F64Split part = split_exponent(one_plus.hi);
+  const f64v scaled = one_plus.lo * power_of_two(-clamp(part.k, -1020.0, 1020.0));
+  const F64Pair f = fast_two_sum(part.m - 1.0, scaled);
+  const f64v result = log_edges(one_plus.hi, log_sum(part.k, f.hi, f.lo));
+  return absolute(x) < 0x1p-60 ? x : result;
+}
+
+// ---- pow ----------------------------------------------------------------------------------------
+
+// log(x) = hi + lo for positive finite x. The series' first two terms are carried in two parts.
+LUMUS_INLINE F64Pair log_pair(f64v x) {
+  const F64Split part = split_exponent(x);
+  const f64v f = part.m - 1.0;
+  const F64Pair divisor = fast_two_sum(f64_constant(2.0), f);
+  const f64v s = f / divisor.hi;
+  const F64Pair back = two_product(s, divisor.hi);
+  const f64v s_low = (((f - back.hi) - back.lo) - s * divisor.lo) / divisor.hi;
+  const F64Pair square = two_product(s, s);
+  const F64Pair w = fast_two_sum(square.hi, fma(s + s, s_low, square.lo));
+  // 2/3 + w P(w)
+  const F64Pair third =
+      fast_two_sum(f64_constant(0x1.5555555555555p-1),
+                   fma(polynomial(w.hi, kPowLogF64), w.hi, f64_constant(0x1.5555555555555p-55)));
+  const F64Pair bend = two_product(third.hi, w.hi);
+  const f64v bend_low = fma(third.hi, w.lo, fma(third.lo, w.hi, bend.lo));
+  const F64Pair curve = two_product(bend.hi, s);
+  const f64v curve_low = fma(bend.hi, s_low, fma(bend_low, s, curve.lo));
+  const F64Pair inner = fast_two_sum(s + s, curve.hi);
+  const f64v inner_low = inner.lo + (s_low + s_low + curve_low);
+  const F64Pair outer = fast_two_sum(part.k * kLn2HighF64, inner.hi);
+  const f64v outer_low = outer.lo + fma(part.k, f64_constant(kLn2LowF64), inner_low);
+  return fast_two_sum(outer.hi, outer_low);
+}
+
+LUMUS_INLINE f64v positive_power(f64v x, f64v y) {
+  const F64Pair logarithm = log_pair(x);
+  const F64Pair product = two_product(logarithm.hi, y);
+  const i64v beyond = ~(absolute(product.hi) < 800.0);
+  const f64v hi = clamp(product.hi, -800.0, 800.0);
+  const f64v lo = beyond ? f64_constant(0.0) : fma(logarithm.lo, y, product.lo);
+  const F64Reduced part = reduce_by_ln2(hi, lo);
+  const f64v tail = fma(polynomial(part.r, kExpm1F64), part.r * part.r, part.r_low);
+  const f64v result = scale((part.r + tail) + 1.0, part.n);
+  const f64v zero = f64_constant(0.0), infinity = f64_constant(kInfinityF64);
+  const f64v at_zero = y < 0.0 ? infinity : zero;
+  const f64v at_infinity = y < 0.0 ? zero : infinity;
+  const f64v edge = x == 0.0 ? at_zero : at_infinity;
+  return (x == 0.0) | (x == kInfinityF64) ? edge : result;
+}
+
+// The cases of IEEE 754: pow(x, 0) = 1 = pow(1, y) whatever the other is; pow(-1, inf) = 1;
+// a negative base takes integers only, and their parity decides the sign, also of zero.
+LUMUS_INLINE f64v pow(f64v x, f64v y) {
+  const f64v base = absolute(x);
+  f64v result = positive_power(base, y);
+  result = is_nan(x) | is_nan(y) ? x + y : result;
+  const f64v one = f64_constant(1.0);
+  result = (base == 1.0) & ~is_nan(y) ? one : result;
+  const f64v half = 0.5 * y;
+  const i64v whole = trunc(y) == y;
+  const i64v odd = whole & (trunc(half) != half);
+  result = from_bits(bits(result) ^ (odd & sign_bit(x)));
+  result = (x < 0.0) & ~whole & is_finite(x) & ~is_nan(y) ? f64_constant(kNanF64) : result;
+  return (y == 0.0) | (x == 1.0) ? one : result;
+}
+
+// ---- float32 through float64 --------------------------------------------------------------------
+
+// x^y for positive finite x with a relative error near 2^-31; y log2 x beyond reach is clamped.
+LUMUS_INLINE f64v positive_power_for_f32(f64v x, f64v y) {
+  const i64v shifted = bits(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+  const u64v exponent = reinterpret_cast<u64v>(shifted) >> 52;
+  const f64v k =
+      from_bits(reinterpret_cast<i64v>(exponent) | 0x4330000000000000) - (0x1p52 + 1023.0);
+  const f64v f = from_bits((shifted & 0xfffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
+  const f64v s = f / (f + 2.0);
+  const f64v power = clamp(y * fma(polynomial(s * s, kLog2InF64), s, k), -200.0, 200.0);
+  const f64v n = (power + kRoundF64) - kRoundF64;
+  const f64v r = power - n;
+  return fma(polynomial(r, kExp2InF64), r, f64_constant(1.0)) * power_of_two(n);
+}
+
+LUMUS_INLINE f32v pow(f32v x, f32v y) {
+  const f32v base = absolute(x);
+  const F64Pair wide_x = widen(base), wide_y = widen(y);
+  f32v result = narrow(positive_power_for_f32(wide_x.hi, wide_y.hi),
+                       positive_power_for_f32(wide_x.lo, wide_y.lo));
+  const f32v zero = f32_constant(0.0f), infinity = f32_constant(kInfinityF32);
+  const f32v at_zero = y < 0.0f ? infinity : zero;
+  const f32v at_infinity = y < 0.0f ? zero : infinity;
+  result = base == 0.0f ? at_zero : result;
+  result = base == kInfinityF32 ? at_infinity : result;
+  result = is_nan(x) | is_nan(y) ? x + y : result;
+  const f32v one = f32_constant(1.0f);
+  result = (base == 1.0f) & ~is_nan(y) ? one : result;
+  const f32v half = 0.5f * y;
+  const i32v whole = trunc(y) == y;
+  const i32v odd = whole & (trunc(half) != half);
+  result = from_bits(bits(result) ^ (odd & sign_bit(x)));
+  result = (x < 0.0f) & ~whole & is_finite(x) & ~is_nan(y) ? f32_constant(kNanF32) : result;
+  return (y == 0.0f) | (x == 1.0f) ? one : result;
+}
+
+}  // namespace lumus::LUMUS_ISA

@@ -1,0 +1,274 @@
+"""Fits the polynomials of `native/kernels/math_*.h` and prints `native/kernels/math_coefficients.h`.
+
+Each polynomial is the minimax fit (Remez exchange in 60-digit arithmetic) of a smooth function
+under a weight that makes the error relative to the value finally returned; the coefficients are
+then rounded one by one, lowest degree first, refitting the rest after each rounding.
+
+Run: `python tools/fit_polynomials.py > native/kernels/math_coefficients.h` (needs mpmath, NumPy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sys
+import numpy as np
+from mpmath import mp, mpf
+
+mp.dps = 60
+
+Real = Callable[[mpf], mpf]
+
+LN2 = mp.log(2)
+HALF_LN2 = LN2 / 2 * mpf("1.0005")  # the rounding of x / ln 2 may land just beyond one half
+QUARTER_PI = mp.pi / 4 * mpf("1.0001")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One polynomial: `function` on [low, high], error multiplied by `weight`."""
+
+    name: str
+    comment: str
+    single: bool  # coefficients rounded to float32, else float64
+    degree: int
+    low: mpf
+    high: mpf
+    function: Real
+    weight: Real
+
+
+def series_safe(function: Real, at_zero: mpf | float, threshold: str = "1e-12") -> Real:
+    """`function` with its limit in place of 0/0 next to zero (the fits never resolve that far)."""
+
+    def safe(x: mpf) -> mpf:
+        return mpf(at_zero) if abs(x) < mpf(threshold) else function(x)
+
+    return safe
+
+
+def one(_: mpf) -> mpf:
+    return mpf(1)
+
+
+def exp_tail(r: mpf) -> mpf:
+    """(exp(r) - 1 - r) / r**2."""
+    return (mp.expm1(r) - r) / r**2
+
+
+def log_tail(f: mpf) -> mpf:
+    """(log(1 + f) - f + f**2 / 2) / f**3."""
+    return (mp.log1p(f) - f + f**2 / 2) / f**3
+
+
+def atanh_tail(w: mpf, skipped: int) -> mpf:
+    """(2 atanh(s) / s minus its first `skipped` terms) / w**skipped, with w = s**2."""
+    s = mp.sqrt(w)
+    head = sum(2 * w**j / (2 * j + 1) for j in range(skipped))
+    return (2 * mp.atanh(s) / s - head) / w**skipped
+
+
+def sin_tail(z: mpf) -> mpf:
+    """(sin(r) - r) / r**3 with z = r**2."""
+    r = mp.sqrt(z)
+    return (mp.sin(r) - r) / r**3
+
+
+def cos_tail(z: mpf) -> mpf:
+    """(cos(r) - 1 + r**2 / 2) / r**4 with z = r**2."""
+    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
+
+
+def tanh_tail(z: mpf) -> mpf:
+    """(tanh(x) - x) / x**3 with z = x**2."""
+    x = mp.sqrt(z)
+    return (mp.tanh(x) - x) / x**3
+
+
+def erf_ratio(z: mpf) -> mpf:
+    """erf(x) / x - 1 with z = x**2."""
+    x = mp.sqrt(z)
+    return mp.erf(x) / x - 1
+
+
+ERFC_CENTRE = mpf("2.5")
+
+
+def scaled_erfc(t: mpf) -> mpf:
+    """(1 + 2x) exp(x**2) erfc(x) at x = c (1 + t) / (1 - t), that is t = (x - c) / (x + c)."""
+    if t == 1:
+        return 2 / mp.sqrt(mp.pi)
+    x = ERFC_CENTRE * (1 + t) / (1 - t)
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+
+def erfc_range(low: str, high: str) -> tuple[mpf, mpf]:
+    ends = [mpf(low), mpf(high)]
+    return (
+        (ends[0] - ERFC_CENTRE) / (ends[0] + ERFC_CENTRE),
+        (ends[1] - ERFC_CENTRE) / (ends[1] + ERFC_CENTRE),
+    )
+
+
+def log_erfc(x: mpf) -> mpf:
+    return mp.log(mp.erfc(x))
+
+
+def fits() -> list[Fit]:
+    atanh_high = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.0001")
+    exp_weight = series_safe(lambda r: r**2 / mp.expm1(r), 0)
+    sin_weight = series_safe(lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0)
+    erfc32 = erfc_range("0", "10.5")
+    erfc64 = erfc_range("0", "28")
+    third = mpf(1) / 3
+    return [
+        Fit("kExpF32", "exp(r) = 1 + r + r^2 P(r)", True, 4, -HALF_LN2, HALF_LN2,
+            series_safe(exp_tail, 0.5), lambda r: r**2 / mp.exp(r)),
+        Fit("kExpF64", "exp(r) = 1 + r + r^2 P(r)", False, 9, -HALF_LN2, HALF_LN2,
+            series_safe(exp_tail, 0.5), lambda r: r**2 / mp.exp(r)),
+        Fit("kExpm1F32", "expm1(r) = r + r^2 P(r)", True, 5, -HALF_LN2, HALF_LN2,
+            series_safe(exp_tail, 0.5), exp_weight),
+        Fit("kExpm1F64", "expm1(r) = r + r^2 P(r)", False, 10, -HALF_LN2, HALF_LN2,
+            series_safe(exp_tail, 0.5), exp_weight),
+        Fit("kExp2InF64", "2^r = 1 + r P(r), for float32 results", False, 6, mpf("-0.5001"),
+            mpf("0.5001"), series_safe(lambda r: mp.expm1(r * LN2) / r, LN2), one),
+        Fit("kLogF32", "log(1 + f) = f - f^2 / 2 + f^3 P(f)", True, 8, -third, third,
+            series_safe(log_tail, third),
+            series_safe(lambda f: f**3 / mp.log1p(f), 0)),
+        Fit("kLogF64", "log((1+s)/(1-s)) = 2s + s w P(w), w = s^2", False, 6, mpf(0), atanh_high,
+            series_safe(lambda w: atanh_tail(w, 1), mpf(2) / 3), lambda w: w),
+        Fit("kPowLogF64", "log((1+s)/(1-s)) = 2s + (2/3) s w + s w^2 P(w)", False, 7, mpf(0),
+            atanh_high, series_safe(lambda w: atanh_tail(w, 2), mpf(2) / 5), lambda w: w**2),
+        Fit("kLog2InF64", "log2((1+s)/(1-s)) = s P(w), w = s^2, for float32 results", False, 5,
+            mpf(0), atanh_high,
+            series_safe(lambda w: atanh_tail(w, 0) / LN2, 2 / LN2), one),
+        Fit("kSinF64", "sin(r) = r + r^3 P(r^2)", False, 5, mpf(0), QUARTER_PI**2,
+            series_safe(sin_tail, mpf(-1) / 6), sin_weight),
+        Fit("kCosF64", "cos(r) = 1 - r^2 / 2 + r^4 P(r^2)", False, 5, mpf(0), QUARTER_PI**2,
+            series_safe(cos_tail, mpf(1) / 24), lambda z: z**2),
+        Fit("kSinInF64", "sin(r) = r + r^3 P(r^2), for float32 results", False, 3, mpf(0),
+            QUARTER_PI**2, series_safe(sin_tail, mpf(-1) / 6), sin_weight),
+        Fit("kCosInF64", "cos(r) = 1 - r^2 / 2 + r^4 P(r^2), for float32 results", False, 2,
+            mpf(0), QUARTER_PI**2, series_safe(cos_tail, mpf(1) / 24), lambda z: z**2),
+        Fit("kTanhF32", "tanh(x) = x + x^3 P(x^2), |x| <= 0.9", True, 6, mpf(0), mpf("0.8101"),
+            series_safe(tanh_tail, -third),
+            series_safe(lambda z: z * mp.sqrt(z) / mp.tanh(mp.sqrt(z)), 0)),
+        Fit("kErfF32", "erf(x) = x + x P(x^2), |x| <= 1", True, 6, mpf(0), mpf("1.0001"),
+            series_safe(erf_ratio, 2 / mp.sqrt(mp.pi) - 1), one),
+        Fit("kErfF64", "erf(x) = x + x P(x^2), |x| <= 1", False, 12, mpf(0), mpf("1.0001"),
+            series_safe(erf_ratio, 2 / mp.sqrt(mp.pi) - 1), one),
+        Fit("kLogErfcF32", "log(erfc(x)), 1 <= x <= 4", True, 7, mpf("0.999"), mpf("4.0"),
+            log_erfc, lambda x: mp.erfc(x)),
+        Fit("kErfcF32", "(1 + 2x) exp(x^2) erfc(x) = P((x - 2.5) / (x + 2.5))", True, 10,
+            *erfc32, scaled_erfc, one),
+        Fit("kErfcF64", "(1 + 2x) exp(x^2) erfc(x) = P((x - 2.5) / (x + 2.5))", False, 24,
+            *erfc64, scaled_erfc, one),
+    ]  # fmt: skip
+
+
+def solve_alternation(points: list[mpf], values: list[mpf], weights: list[mpf],
+                      degree: int) -> tuple[list[mpf], mpf]:  # fmt: skip
+    """The coefficients whose weighted error alternates on `points`, and that error's size."""
+    size = degree + 2
+    matrix = mp.matrix(size, size)
+    right = mp.matrix(size, 1)
+    for row, point in enumerate(points):
+        for column in range(size - 1):
+            matrix[row, column] = point**column
+        matrix[row, size - 1] = (-1) ** row / weights[row]
+        right[row] = values[row]
+    solution = mp.lu_solve(matrix, right)
+    return [solution[i] for i in range(size - 1)], abs(solution[size - 1])
+
+
+def remez(fit: Fit, grid_size: int = 600) -> list[mpf]:
+    """Weighted minimax fit; the exchange runs on a fixed Chebyshev grid."""
+    size = fit.degree + 2
+    grid = [
+        (fit.low + fit.high) / 2
+        - (fit.high - fit.low) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * grid_size))
+        for i in range(grid_size)
+    ]
+    grid = [x for x in grid if fit.weight(x) != 0]
+    values = [fit.function(x) for x in grid]
+    weights = [abs(fit.weight(x)) for x in grid]
+    chosen = [round((i + 0.5) * len(grid) / size - 0.5) for i in range(size)]
+    coefficients: list[mpf] = []
+    for _ in range(40):
+        coefficients, level = solve_alternation(
+            [grid[i] for i in chosen],
+            [values[i] for i in chosen],
+            [weights[i] for i in chosen],
+            fit.degree,
+        )
+        errors = [
+            w * (mp.polyval(coefficients[::-1], x) - v)
+            for x, v, w in zip(grid, values, weights, strict=True)
+        ]
+        if max(abs(e) for e in errors) <= level * mpf("1.001"):
+            break
+        chosen = exchange(errors, size, chosen)
+    return coefficients
+
+
+def exchange(errors: list[mpf], size: int, previous: list[int]) -> list[int]:
+    """The largest error of each run of equal signs, cut down to `size` neighbouring runs."""
+    peaks: list[int] = []
+    for i, error in enumerate(errors):
+        if peaks and (errors[peaks[-1]] < 0) == (error < 0):
+            if abs(error) > abs(errors[peaks[-1]]):
+                peaks[-1] = i
+        else:
+            peaks.append(i)
+    while len(peaks) > size:
+        del peaks[0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1]
+    return peaks if len(peaks) == size else previous
+
+
+def rounded(value: mpf, single: bool) -> mpf:
+    return mpf(float(np.float32(float(value)))) if single else mpf(float(value))
+
+
+def measured_error(fit: Fit, coefficients: list[mpf]) -> mpf:
+    points = [fit.low + (fit.high - fit.low) * i / 1500 for i in range(1501)]
+    return max(
+        abs(fit.weight(x) * (mp.polyval(coefficients[::-1], x) - fit.function(x))) for x in points
+    )
+
+
+def literal(value: mpf, single: bool) -> str:
+    mantissa, _, exponent = float(value).hex().partition("p")
+    head, _, digits = mantissa.partition(".")
+    digits = digits.rstrip("0")
+    return f"{head}{'.' + digits if digits else ''}p{exponent}{'f' if single else ''}"
+
+
+def main() -> None:
+    print("// Written by tools/fit_polynomials.py; lowest degree first, error as a power of two.")
+    print("#pragma once\n")
+    print('#include <cstdint>\n\n#include "kernels/isa.h"\n')
+    print("namespace lumus::LUMUS_ISA {\n")
+    for fit in fits():
+        exact = remez(fit)
+        coefficients = [rounded(value, fit.single) for value in exact]
+        worst = measured_error(fit, coefficients)
+        print(fit.name, mp.nstr(mp.log(measured_error(fit, exact),2),5), mp.nstr(mp.log(worst,2),5), file=sys.stderr)
+        scalar = "float" if fit.single else "double"
+        print(f"// {fit.comment}; error 2^{float(mp.log(worst, 2)):.1f}.")
+        print(f"constexpr {scalar} {fit.name}[] = {{")
+        for value in coefficients:
+            print(f"    {literal(value, fit.single)},")
+        print("};\n")
+    mp.dps = 420
+    print("// The first 1280 bits of 2 / pi behind the binary point, 64 a word.")
+    print("constexpr std::uint64_t kTwoOverPiBits[] = {")
+    bits = int(mp.floor(2 / mp.pi * mpf(2) ** 1280))
+    for word in range(20):
+        print(f"    0x{bits >> (64 * (19 - word)) & (2**64 - 1):016x},")
+    print("};\n")
+    print("}  // namespace lumus::LUMUS_ISA")
+
+
+if __name__ == "__main__":
+    main()
