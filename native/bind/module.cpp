@@ -12,6 +12,7 @@ namespace nb = nanobind;
 void bind_array(nb::module_& m);
 void bind_call_site(nb::module_& m);
 void bind_memory(nb::module_& m);
+void bind_reduce(nb::module_& m);
 
 NB_MODULE(_native, m) {
   std::string problem;
@@ -24,4 +25,5 @@ NB_MODULE(_native, m) {
   bind_array(m);
   bind_call_site(m);
   bind_memory(m);
+  bind_reduce(m);
 }

@@ -1,5 +1,6 @@
 // Joins the kernel tables of the instruction sets: each family has one table for each, and
 // FAMILY_kernels() gives the one in use. Add the header and the line of a family in sorted order.
+#include "kernels/reduce.h"
 #include "runtime/cpu.h"
 
 #if LUMUS_X86
@@ -31,3 +32,4 @@
 #endif
 
 // DISPATCH(FamilyKernels, family)
+DISPATCH(ReduceKernels, reduce)
