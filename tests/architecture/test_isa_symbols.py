@@ -34,7 +34,8 @@ KERNEL_OBJECTS = sorted(
     for path in ROOT.glob("build/*/CMakeFiles/lumus_kernels_*.dir/native/kernels/*.o")
     if (NATIVE / "kernels" / path.stem).is_file() and "sanitize" not in path.parts
 )
-WEAK = {"W", "V", "u"}
+# In the listing of nm; weak data (V, u) holds no instructions and may be shared.
+WEAK_FUNCTION = "W"
 
 
 @pytest.mark.parametrize("path", KERNEL_SOURCES, ids=lambda path: path.name)
@@ -72,6 +73,6 @@ def test_kernel_object_shares_no_function_with_another_instruction_set(path: Pat
     shared = []
     for line in listing.splitlines():
         _, kind, name = line.split(maxsplit=2)
-        if kind in WEAK and namespace not in name:
+        if kind == WEAK_FUNCTION and namespace not in name:
             shared.append(name)
     assert not shared, "also defined by the other instruction sets:\n" + "\n".join(shared)
