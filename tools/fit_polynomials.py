@@ -1,4 +1,4 @@
-"""Fits the polynomials of `native/kernels/math_*.h` and prints `native/kernels/math_coefficients.h`.
+"""Fits the polynomials of `native/kernels/math_*.h`, prints `math_coefficients.h` beside them.
 
 Each polynomial is the minimax fit (Remez exchange in 60-digit arithmetic) of a smooth function
 under a weight that makes the error relative to the value finally returned; the coefficients are
@@ -9,10 +9,10 @@ Run: `python tools/fit_polynomials.py > native/kernels/math_coefficients.h` (nee
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import sys
 import numpy as np
 from mpmath import mp, mpf
 
@@ -159,7 +159,7 @@ def fits() -> list[Fit]:
         Fit("kErfF64", "erf(x) = x + x P(x^2), |x| <= 1", False, 12, mpf(0), mpf("1.0001"),
             series_safe(erf_ratio, 2 / mp.sqrt(mp.pi) - 1), one),
         Fit("kLogErfcF32", "log(erfc(x)), 1 <= x <= 4", True, 7, mpf("0.999"), mpf("4.0"),
-            log_erfc, lambda x: mp.erfc(x)),
+            log_erfc, mp.erfc),
         Fit("kErfcF32", "(1 + 2x) exp(x^2) erfc(x) = P((x - 2.5) / (x + 2.5))", True, 10,
             *erfc32, scaled_erfc, one),
         Fit("kErfcF64", "(1 + 2x) exp(x^2) erfc(x) = P((x - 2.5) / (x + 2.5))", False, 24,
@@ -253,7 +253,12 @@ def main() -> None:
         exact = remez(fit)
         coefficients = [rounded(value, fit.single) for value in exact]
         worst = measured_error(fit, coefficients)
-        print(fit.name, mp.nstr(mp.log(measured_error(fit, exact),2),5), mp.nstr(mp.log(worst,2),5), file=sys.stderr)
+        print(
+            fit.name,
+            mp.nstr(mp.log(measured_error(fit, exact), 2), 5),
+            mp.nstr(mp.log(worst, 2), 5),
+            file=sys.stderr,
+        )
         scalar = "float" if fit.single else "double"
         print(f"// {fit.comment}; error 2^{float(mp.log(worst, 2)):.1f}.")
         print(f"constexpr {scalar} {fit.name}[] = {{")
