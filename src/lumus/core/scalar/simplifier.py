@@ -30,9 +30,9 @@ class Simplifier:
         """The simplified form of `root`; alike parts are one node."""
         known = self._simplified
         if root not in known:
-            for node in postorder([root]):
-                if node not in known:
-                    self._add(node)
+            # A rewrite may have added a later node of this walk already: the result is the same.
+            for node in postorder([root], known):
+                self._add(node)
         return known[root]
 
     def _add(self, node: Scalar) -> None:
