@@ -109,9 +109,10 @@ InternalFiles internal_files;
 
 // ------------------------------------------------------------------------------------ frames
 
-// The public way makes a frame object for every frame it passes (30 ns each), which a small operation
-// feels. On the versions whose frame layout is known below we read the interpreter's own records; the
-// layout is checked against the public way when the module loads, and not used if they disagree.
+// The public way makes a frame object for every frame it passes (30 ns each), which a small
+// operation feels. On the versions whose frame layout is known below we read the interpreter's own
+// records; the layout is checked against the public way when the module loads, and not used if they
+// disagree.
 #if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
 #define LUMUS_KNOWN_FRAMES 1
 
@@ -161,14 +162,14 @@ int lasti_of(const RawFrame* frame) {
   return offset < 0 ? -1 : static_cast<int>(offset);
 }
 
-// The interpreter's entry records, and frames that have not reached their first instruction, are not
-// frames to anybody outside.
+// The interpreter's entry records, and frames that have not reached their first instruction, are
+// not frames to anybody outside.
 RawFrame* skip_unfinished(RawFrame* frame) {
   for (; frame; frame = frame->previous) {
     if (frame->owner == kOwnedByGenerator) break;
     if (frame->owner == kOwnedByCStack) continue;
-    if (lasti_of(frame) >= static_cast<int>(code_of(frame)->_co_firsttraceable *
-                                            sizeof(_Py_CODEUNIT))) {
+    if (lasti_of(frame) >=
+        static_cast<int>(code_of(frame)->_co_firsttraceable * sizeof(_Py_CODEUNIT))) {
       break;
     }
   }
@@ -177,8 +178,8 @@ RawFrame* skip_unfinished(RawFrame* frame) {
 
 // Compares pointers only, up to the first that disagrees.
 bool check_raw_frames() {
-  PyFrameObject* frame = reinterpret_cast<PyFrameObject*>(
-      Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
+  PyFrameObject* frame =
+      reinterpret_cast<PyFrameObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
   const RawFrame* raw = current_raw_frame();
   bool agree = frame != nullptr;
   for (int depth = 0; depth < 2 && agree && frame; ++depth) {
@@ -221,8 +222,8 @@ nb::object call_site() {
     return nb::steal(make_site(Py_NewRef(found->code), lasti_of(found)));
   }
 #endif
-  PyFrameObject* frame = reinterpret_cast<PyFrameObject*>(
-      Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
+  PyFrameObject* frame =
+      reinterpret_cast<PyFrameObject*>(Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
   if (!frame) return nb::none();
   PyCodeObject* code = PyFrame_GetCode(frame);
   while (internal_files.contains(code->co_filename)) {
