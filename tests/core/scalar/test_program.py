@@ -155,6 +155,7 @@ def test_zeros_of_both_signs_and_nan_are_kept_apart() -> None:
     ("text", "function"),
     [
         ("square.float32(x:float32)", lambda x: x**2),
+        ("power.float32(x:float32, 5.0:float32)", lambda x: x**5),
         ("multiply.float32(x:float32, 0.125:float32)", lambda x: x / 8),
         ("divide.float32(x:float32, 10.0:float32)", lambda x: x / 10),
         ("add.float32(x:float32, 0.0:float32)", lambda x: x + 0.0),
@@ -166,6 +167,17 @@ def test_zeros_of_both_signs_and_nan_are_kept_apart() -> None:
 )
 def test_only_exact_identities_are_used(text, function) -> None:
     assert listing(expression(function), [float32], [float32])[0] == text
+
+
+def test_small_powers_are_products() -> None:
+    e = expression(lambda x: (x**3, x**4.0))
+    assert listing(e, [float32], [float32] * 2) == [
+        "square.float32(x:float32)",
+        "multiply.float32(x:float32, %0)",
+        "square.float32(%0)",
+        "-> %1",
+        "-> %2",
+    ]
 
 
 def test_ints_need_no_rounding_and_are_finite() -> None:

@@ -270,6 +270,8 @@ def test_asking_again_gives_the_same_object() -> None:
         ("grad / x", f.log),
         ("grad * 2", lambda x: x * 2 + 1),
         ("grad * (2 * x)", lambda x: x**2),
+        ("grad * (3 * square(x))", lambda x: x**3),
+        ("grad * (0.5 * x ** -0.5)", lambda x: x**0.5),
         ("-(grad * sin(x))", f.cos),
         ("-grad", lambda x: 1 - x),
         ("grad * 0.5", lambda x: x / 2),
