@@ -1,0 +1,70 @@
+// Matrix products and the BLAS library behind them.
+#include "kernels/matmul.h"
+
+#include <nanobind/nanobind.h>
+
+#include "runtime/array.h"
+#include "runtime/blas.h"
+
+namespace nb = nanobind;
+
+namespace lumus {
+namespace {
+
+// Below this many multiply-adds a product ends before another thread would notice a free
+// interpreter.
+constexpr std::int64_t kReleaseProducts = 1 << 18;
+
+Array matmul(const Array& left, const Array& right) {
+  const View& a = left.view;
+  const View& b = right.view;
+  std::int64_t shape[kMaxRank];
+  const int a_batch = a.rank > 2 ? a.rank - 2 : 0;
+  const int b_batch = b.rank > 2 ? b.rank - 2 : 0;
+  const int batch_rank = a_batch > b_batch ? a_batch : b_batch;
+  for (int axis = 0; axis < batch_rank; ++axis) {
+    const int a_axis = axis - (batch_rank - a_batch);
+    const int b_axis = axis - (batch_rank - b_batch);
+    const std::int64_t a_size = a_axis >= 0 ? a.shape[a_axis] : 1;
+    shape[axis] = a_size == 1 && b_axis >= 0 ? b.shape[b_axis] : a_size;
+  }
+  int rank = batch_rank;
+  if (a.rank > 1) shape[rank++] = a.shape[a.rank - 2];
+  if (b.rank > 1) shape[rank++] = b.shape[b.rank - 1];
+  Array out = make_array(a.dtype, rank, shape);
+
+  if (num_elements(out.view) * a.shape[a.rank - 1] < kReleaseProducts) {
+    matmul_kernels().matmul(a, b, out.view);
+  } else {
+    const nb::gil_scoped_release unlocked;
+    matmul_kernels().matmul(a, b, out.view);
+  }
+  return out;
+}
+
+void load(const char* path) {
+  const char* problem = nullptr;
+  if (!load_blas(path, &problem)) {
+    PyErr_SetString(PyExc_OSError, problem);
+    throw nb::python_error();
+  }
+}
+
+// The version and processor kernels of the library in use; None before one is loaded.
+nb::object blas_info() {
+  const Blas* const library = blas();
+  if (!library) return nb::none();
+  nb::dict info;
+  info["config"] = library->config;
+  info["core"] = library->core_name;
+  return info;
+}
+
+}  // namespace
+}  // namespace lumus
+
+void bind_matmul(nb::module_& m) {
+  m.def("matmul", lumus::matmul);
+  m.def("load_blas", lumus::load);
+  m.def("blas_info", lumus::blas_info);
+}

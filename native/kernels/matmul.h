@@ -1,0 +1,16 @@
+// Matrix products with NumPy's rules.
+#pragma once
+
+#include "runtime/view.h"
+
+namespace lumus {
+
+struct MatmulKernels {
+  // out = a @ b: operands of rank 1 or more with any strides, batch axes broadcast, `out`
+  // contiguous and of the shape that NumPy's rules give. One dtype for all three; any but bool.
+  void (*matmul)(const View& a, const View& b, const View& out);
+};
+
+const MatmulKernels& matmul_kernels();
+
+}  // namespace lumus

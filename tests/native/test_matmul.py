@@ -1,0 +1,269 @@
+"""Native matrix products against NumPy: ranks, layouts, dtypes, empties, NaN, infinities, threads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy_openblas32
+
+from lumus import _native
+from tests.native.native_arrays import BFLOAT16, INTS, native, to_numpy
+
+AnyArray = npt.NDArray[Any]
+
+OWN_KERNEL_ISAS = ("v3", "v4")
+SHAPES_2D = [
+    (1, 1, 1),
+    (1, 7, 5),
+    (5, 7, 1),
+    (2, 3, 4),
+    (16, 16, 16),
+    (17, 33, 65),
+    (14, 384, 32),
+    (15, 385, 33),
+    (64, 128, 10),
+    (64, 10, 128),
+    (70, 800, 100),
+    (200, 90, 130),
+    (300, 20, 300),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def blas() -> None:
+    folder = Path(scipy_openblas32.get_lib_dir())
+    (library,) = folder.glob("libscipy_openblas*")
+    _native.load_blas(str(library))
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = _native.num_threads()
+    yield
+    _native.set_num_threads(before)
+
+
+def product(a: AnyArray, b: AnyArray) -> AnyArray:
+    return to_numpy(_native.matmul(native(a), native(b)))
+
+
+def layouts(array: AnyArray) -> Iterator[AnyArray]:
+    """The same values in many layouts of the last two axes."""
+    yield np.ascontiguousarray(array)
+    yield np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
+    yield np.ascontiguousarray(array[..., ::-1, :])[..., ::-1, :]
+    yield np.ascontiguousarray(array[..., ::-1])[..., ::-1]
+    rows, columns = array.shape[-2:]
+    wide = np.full((*array.shape[:-2], rows, columns + 3), 77, array.dtype)
+    wide[..., 1 : columns + 1] = array
+    yield wide[..., 1 : columns + 1]
+    sparse = np.full((*array.shape[:-2], 2 * rows, 3 * columns), 77, array.dtype)
+    sparse[..., ::2, ::3] = array
+    yield sparse[..., ::2, ::3]
+
+
+def same_bits(x: AnyArray, y: AnyArray) -> bool:
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES_2D)
+def test_matmul_layouts_agree_bit_for_bit(dtype: str, rows: int, depth: int, columns: int) -> None:
+    rng = np.random.default_rng(rows * depth + columns)
+    a = rng.standard_normal((rows, depth)).astype(dtype)
+    b = rng.standard_normal((depth, columns)).astype(dtype)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    first = product(a, b)
+    tolerance = 4 * np.finfo(dtype).eps * (np.abs(a).astype(np.float64) @ np.abs(b)).max()
+    np.testing.assert_allclose(first, expected, rtol=0, atol=tolerance)
+    for left, right in itertools.product(layouts(a), layouts(b)):
+        result = product(left, right)
+        if _native.isa() in OWN_KERNEL_ISAS:
+            assert same_bits(result, first)
+        else:  # OpenBLAS sums in other orders for transposed operands
+            np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES_2D)
+def test_matmul_integers_wrap_like_numpy(dtype: str, rows: int, depth: int, columns: int) -> None:
+    rng = np.random.default_rng(rows + depth + columns)
+    info = np.iinfo(dtype)
+    a = rng.integers(info.min, info.max, (rows, depth), dtype=dtype, endpoint=True)
+    b = rng.integers(info.min, info.max, (depth, columns), dtype=dtype, endpoint=True)
+    with np.errstate(over="ignore"):
+        expected = a @ b
+    for left, right in zip(layouts(a), layouts(b), strict=True):
+        np.testing.assert_array_equal(product(left, right), expected)
+
+
+@pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES_2D)
+def test_matmul_half_types_round_once(rows: int, depth: int, columns: int) -> None:
+    rng = np.random.default_rng(rows + 2 * depth + columns)
+    a = rng.standard_normal((rows, depth)).astype(np.float32)
+    b = rng.standard_normal((depth, columns)).astype(np.float32)
+
+    for half in (np.dtype(np.float16), BFLOAT16):
+        half_a, half_b = a.astype(half), b.astype(half)
+        expected = product(half_a.astype(np.float32), half_b.astype(np.float32)).astype(half)
+        for left, right in zip(layouts(half_a), layouts(half_b), strict=True):
+            result = product(left, right)
+            if _native.isa() in OWN_KERNEL_ISAS:
+                assert same_bits(result, expected)
+            else:  # float32 products are OpenBLAS's there, half ones are ours: other sums in float32
+                np.testing.assert_allclose(
+                    result.astype(np.float64),
+                    expected.astype(np.float64),
+                    rtol=2 * float(ml_dtypes.finfo(half).eps),
+                    atol=1e-3,
+                )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int8"])
+@pytest.mark.parametrize(
+    ("a_shape", "b_shape"),
+    [
+        ((4,), (4,)),
+        ((4,), (4, 3)),
+        ((2, 4), (4,)),
+        ((5, 2, 4), (4,)),
+        ((4,), (5, 4, 3)),
+        ((5, 2, 4), (4, 3)),
+        ((2, 4), (5, 4, 3)),
+        ((5, 2, 4), (5, 4, 3)),
+        ((1, 2, 4), (5, 4, 3)),
+        ((6, 1, 2, 4), (5, 4, 3)),
+        ((6, 5, 2, 4), (1, 5, 4, 3)),
+        ((6, 5, 1, 4), (1, 1, 4, 1)),
+        ((6, 5, 2, 4), (6, 1, 4, 1)),
+        ((6, 5, 1, 4), (1, 5, 4, 3)),
+        ((2, 1, 3, 1, 4), (5, 1, 4, 2)),
+        ((0,), (0,)),
+        ((2, 0), (0, 3)),
+        ((0, 4), (4, 3)),
+        ((2, 4), (4, 0)),
+        ((0, 2, 4), (4, 3)),
+        ((5, 2, 0), (5, 0, 3)),
+        ((0, 2, 4), (1, 4, 3)),
+    ],
+)
+def test_matmul_ranks_and_batches_follow_numpy(
+    dtype: str, a_shape: tuple[int, ...], b_shape: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(-3, 4, a_shape).astype(dtype)
+    b = rng.integers(-3, 4, b_shape).astype(dtype)
+    expected = np.asarray(a @ b)
+    result = product(a, b)
+    assert result.shape == expected.shape
+    np.testing.assert_array_equal(result, expected)
+    if a.ndim > 1 and b.ndim > 1:
+        for left, right in itertools.product(layouts(a), layouts(b)):
+            np.testing.assert_array_equal(product(left, right), expected)
+
+
+def test_matmul_broadcast_and_permuted_batches_follow_numpy() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.integers(-3, 4, (4, 3, 5, 7)).astype(np.float32)
+    b = rng.integers(-3, 4, (3, 4, 7, 6)).astype(np.float32)
+    np.testing.assert_array_equal(product(a.transpose(1, 0, 2, 3), b), a.transpose(1, 0, 2, 3) @ b)
+    weight = np.broadcast_to(b[0, 0], (4, 3, 7, 6))
+    np.testing.assert_array_equal(product(a, weight), a @ weight)
+    rows = np.broadcast_to(a[0, 0, :1], (5, 7))
+    np.testing.assert_array_equal(product(rows, b[0, 0]), rows @ b[0, 0])
+    np.testing.assert_array_equal(
+        product(a.transpose(0, 2, 1, 3), b[0, 0]), a.transpose(0, 2, 1, 3) @ b[0, 0]
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_matmul_every_small_size(dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    a = rng.integers(-8, 9, (40, 40)).astype(dtype)
+    b = rng.integers(-8, 9, (40, 40)).astype(dtype)
+    for size in range(1, 41):
+        for rows, depth, columns in [(size, 5, 9), (9, size, 5), (5, 9, size), (size, size, size)]:
+            left, right = a[:rows, :depth], b[:depth, :columns]
+            np.testing.assert_array_equal(product(left, right), left @ right)
+            np.testing.assert_array_equal(product(left[::-1], right), left[::-1] @ right)
+            np.testing.assert_array_equal(product(right.T, left.T), right.T @ left.T)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES_2D)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_matmul_zero_times_nonfinite_is_nan(
+    dtype: str, rows: int, depth: int, columns: int, value: float
+) -> None:
+    a = np.zeros((rows, depth), dtype)
+    b = np.ones((depth, columns), dtype)
+    b[depth // 2, columns // 2] = value
+    result = product(a, b)
+    assert np.isnan(result[:, columns // 2]).all()
+    assert np.isnan(result).sum() == rows
+    transposed = product(b.T, a.T)
+    assert np.isnan(transposed[columns // 2]).all()
+    assert np.isnan(transposed).sum() == rows
+
+
+def test_matmul_infinities_that_cancel_are_nan() -> None:
+    a = np.array([[np.inf, 1.0, -np.inf]], np.float32)
+    assert np.isnan(product(a, np.ones((3, 2), np.float32))).all()
+    assert np.isposinf(product(a[:, :2], np.ones((2, 2), np.float32))).all()
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+@pytest.mark.parametrize(
+    ("a_shape", "b_shape"),
+    [
+        ((64, 784), (784, 512)),
+        ((300, 500), (500, 300)),
+        ((1000, 64), (64, 70)),
+        ((30, 40, 50), (30, 50, 60)),
+        ((1, 3000), (3000, 1000)),
+        ((1000, 3000), (3000,)),
+    ],
+)
+def test_matmul_bits_do_not_depend_on_threads(
+    dtype: str, a_shape: tuple[int, ...], b_shape: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(3)
+    a = (rng.standard_normal(a_shape) * 50).astype(dtype)
+    b = (rng.standard_normal(b_shape) * 50).astype(dtype)
+    results = []
+    for count in (1, 2, 3, 8):
+        _native.set_num_threads(count)
+        results.append(product(a, b))
+    assert all(same_bits(result, results[0]) for result in results)
+
+
+def test_h8_matmul_of_noncontiguous_operands() -> None:
+    a = np.arange(12, dtype=np.float32).reshape(3, 4)[::2, ::2]
+    np.testing.assert_array_equal(product(a, a), [[16, 20], [80, 116]])
+    np.testing.assert_array_equal(product(a.T, a), [[64, 80], [80, 104]])
+
+
+def test_h9_half_matmul_accumulates_wider() -> None:
+    a = np.ones((1, 6000), np.float16)
+    assert product(a, a.T).item() == 6000
+
+
+def test_h11_matmul_of_one_array_with_itself() -> None:
+    a = np.arange(9, dtype=np.float64).reshape(3, 3)
+    array = native(a)
+    np.testing.assert_array_equal(np.asarray(_native.matmul(array, array)), a @ a)
+
+
+def test_load_blas_missing_library_is_an_os_error_or_already_loaded() -> None:
+    _native.load_blas("/nonexistent/library.so")  # a library is in use: the path is not looked at
+    info = _native.blas_info()
+    assert info is not None
+    assert "OpenBLAS" in info["config"]
