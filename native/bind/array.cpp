@@ -236,6 +236,14 @@ Array from_buffer(std::uintptr_t address, std::int64_t nbytes_before, std::int64
   array.view.rank = read_integers(shape, array.view.shape);
   read_integers(strides, array.view.strides);
   array.readonly = readonly;
+  // Memory that came from lumus: NumPy holds it by a memoryview of an Array.
+  PyObject* base = owner.ptr();
+  if (PyMemoryView_Check(base)) base = PyMemoryView_GET_BUFFER(base)->obj;
+  const Array* original = nullptr;
+  if (base && nb::try_cast(nb::handle(base), original) && original) {
+    array.storage = original->storage;
+    return array;
+  }
   array.storage = StorageRef(storage_of_owner(owner.ptr(), array.view.data - nbytes_before,
                                               array.view.data + nbytes_after));
   return array;

@@ -1,6 +1,10 @@
 // What the process is using: memory, threads, instruction set.
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
 #include "bind/conversion.h"
 #include "runtime/allocator.h"
 #include "runtime/cpu.h"
@@ -49,6 +53,26 @@ nb::dict build_info() {
   return result;
 }
 
+// Whether the pool runs each of [0, count) once, in pieces cut at multiples of `grain`: a
+// self-check that needs no kernel.
+bool check_thread_pool(std::int64_t count, std::int64_t grain) {
+  std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+  std::atomic<bool> cut_right{true};
+  {
+    nb::gil_scoped_release release;
+    parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+      if (begin % grain || end != std::min(begin + grain, count)) cut_right = false;
+      for (std::int64_t at = begin; at < end; ++at) {
+        visits[static_cast<std::size_t>(at)].fetch_add(1, std::memory_order_relaxed);
+      }
+      // What a piece calls in turn is run by the same thread.
+      parallel_for(2, 1, [](std::int64_t, std::int64_t) {});
+    });
+  }
+  return cut_right &&
+         std::all_of(visits.begin(), visits.end(), [](const auto& n) { return n == 1; });
+}
+
 }  // namespace
 }  // namespace lumus
 
@@ -62,6 +86,7 @@ void bind_memory(nb::module_& m) {
     if (count < 1) throw nb::value_error("the number of threads is at least 1");
     set_num_threads(count);
   });
+  m.def("check_thread_pool", check_thread_pool);
   m.def("isa", [] { return isa_name(active_isa); });
   m.def("available_isas", available_isas);
   m.def("build_info", build_info);

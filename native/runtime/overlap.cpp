@@ -81,7 +81,8 @@ Verdict meet_on_grid(const OffsetSet& a, const OffsetSet& b) {
   std::int64_t rest[2] = {a.start, b.start};  // start offset in units of the current level
   std::int64_t level = 1;
   while (true) {
-    // The next level is the smallest stride that no digit of either set can carry across.
+    // The next level is the smallest stride that divides all greater ones and that no digit of
+    // either set can carry across.
     std::int64_t next_level = 0;
     for (const std::int64_t candidate : strides) {
       if (candidate <= level || candidate % level) continue;
@@ -90,8 +91,11 @@ Verdict meet_on_grid(const OffsetSet& a, const OffsetSet& b) {
         std::int64_t reach = rest[side] % (candidate / level) * level;
         for (std::size_t at = used[side]; at < sets[side]->axes.size(); ++at) {
           const Axis& axis = sets[side]->axes[at];
-          if (axis.stride >= candidate) break;
-          reach += axis.stride * (axis.count - 1);
+          if (axis.stride < candidate) {
+            reach += axis.stride * (axis.count - 1);
+          } else {
+            fits &= axis.stride % candidate == 0;
+          }
         }
         fits &= reach < candidate;
       }

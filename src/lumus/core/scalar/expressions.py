@@ -16,7 +16,7 @@ class Expression:
 
     **Example**
 
-    >>> from lumus.core.scalar import expression
+    >>> from lumus.core.scalar.expressions import expression
     >>> print(expression(lambda grad, y: grad * (1 - y * y)))
     grad * (1 - y * y)
     """
@@ -88,9 +88,14 @@ def expression(function: Callable[[S, S, S, S, S, S, S], Result]) -> Expression:
 @overload
 def expression(function: Callable[[S, S, S, S, S, S, S, S], Result]) -> Expression: ...
 def expression(function: Callable[..., Result]) -> Expression:
-    """The expression that a Python function or lambda writes; a tuple gives several outputs."""
-    code: Any = getattr(function, "__code__")  # noqa: B009  a Callable's type does not show it
-    parameters = tuple(code.co_varnames[: code.co_argcount])
+    """The expression that a Python function or lambda writes; a tuple gives several outputs.
+
+    Its parameters are the inputs, but for those with a default, which keep it.
+    """
+    # A function of the table is an object: its parameters are those of its __call__, but for self.
+    plain: Any = function if hasattr(function, "__code__") else type(function).__call__
+    code, defaults = plain.__code__, plain.__defaults__ or ()
+    parameters = tuple(code.co_varnames[plain is not function : code.co_argcount - len(defaults)])
     result = function(*[Input(index) for index in range(len(parameters))])
     outputs = result if isinstance(result, tuple) else (result,)
     return Expression(parameters, tuple([as_scalar(output) for output in outputs]))

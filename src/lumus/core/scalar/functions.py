@@ -5,7 +5,6 @@ changes (to first order), it says how much the result changes. Written so, a bra
 selected contributes exactly nothing, whatever its local value. A function without a rule is flat
 (floor, sign) or not a number (comparisons): its tangent is zero.
 """
-# ruff: noqa: ARG005  All rules of one arity take the same arguments, used or not.
 
 from __future__ import annotations
 
@@ -50,8 +49,8 @@ class Binary(Function):
 
     __slots__ = ()
 
-    def __call__(self, a: Operand, b: Operand) -> Scalar:
-        return call(self.name, a, b)
+    def __call__(self, x: Operand, y: Operand) -> Scalar:
+        return call(self.name, x, y)
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -124,10 +123,16 @@ def _power_rule(x: Scalar, p: Scalar, y: Scalar, dx: Scalar, dp: Scalar) -> Scal
     return dx * by_x + dp * by_p
 
 
-def _extreme_rule(larger: Scalar, smaller: Scalar, dlarger: Scalar, dsmaller: Scalar) -> Scalar:
-    # A tie is split evenly; with a NaN all comparisons are false, and neither side gets anything.
-    untied = where(larger > smaller, dlarger, where(larger < smaller, dsmaller, ZERO))
-    return where(equal(larger, smaller), (dlarger + dsmaller) * 0.5, untied)
+# A tie of maximum or minimum is split evenly. With a NaN all comparisons are false, and neither
+# side gets anything.
+
+
+def _maximum_rule(a: Scalar, b: Scalar, y: Scalar, da: Scalar, db: Scalar) -> Scalar:
+    return where(equal(a, b), (da + db) * 0.5, where(a > b, da, where(a < b, db, ZERO)))
+
+
+def _minimum_rule(a: Scalar, b: Scalar, y: Scalar, da: Scalar, db: Scalar) -> Scalar:
+    return where(equal(a, b), (da + db) * 0.5, where(a < b, da, where(a > b, db, ZERO)))
 
 
 add: Binary = _binary("add", lambda a, b, y, da, db: da + db)
@@ -137,8 +142,8 @@ divide: Binary = _binary("divide", lambda a, b, y, da, db: da / b - db * y / b, 
 floor_divide: Binary = _binary("floor_divide", None)
 remainder: Binary = _binary("remainder", lambda a, b, y, da, db: da - db * floor_divide(a, b))
 power: Binary = _binary("power", _power_rule)
-maximum: Binary = _binary("maximum", lambda a, b, y, da, db: _extreme_rule(a, b, da, db))
-minimum: Binary = _binary("minimum", lambda a, b, y, da, db: _extreme_rule(b, a, db, da))
+maximum: Binary = _binary("maximum", _maximum_rule)
+minimum: Binary = _binary("minimum", _minimum_rule)
 negative: Unary = _unary("negative", lambda x, y, dx: -dx, "number")
 absolute: Unary = _unary("absolute", lambda x, y, dx: dx * sign(x), "number")
 sign: Unary = _unary("sign", None, "number")

@@ -6,7 +6,7 @@ computed once, and any node can be a key of a cache at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -163,8 +163,11 @@ def call(function: str, *operands: Operand) -> Scalar:
     return Call(function, tuple([as_scalar(operand) for operand in operands]))
 
 
-def postorder(roots: Iterable[Scalar]) -> list[Scalar]:
-    """Every node reachable from `roots` once, arguments before the calls that use them."""
+def postorder(roots: Iterable[Scalar], known: Container[Scalar] = ()) -> list[Scalar]:
+    """Every node reachable from `roots` once, arguments before the calls that use them.
+
+    Nodes that are `known` are left out, and so is what is reachable through them alone.
+    """
     order: list[Scalar] = []
     seen: set[Scalar] = set()
     pending: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(list(roots))]
@@ -172,7 +175,7 @@ def postorder(roots: Iterable[Scalar]) -> list[Scalar]:
         node, args_done = pending.pop()
         if args_done:
             order.append(node)
-        elif node not in seen:
+        elif node not in seen and node not in known:
             seen.add(node)
             pending.append((node, True))
             if isinstance(node, Call):

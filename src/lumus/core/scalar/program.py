@@ -45,7 +45,7 @@ def compile_program(
             f"{expression!r} has {expression.num_inputs} inputs and {len(expression.outputs)} "
             f"outputs, not {len(input_dtypes)} and {len(output_dtypes)}"
         )
-    simplify = Simplifier()
+    simplify = Simplifier(powers_as_products=True)
     outputs = [simplify(output) for output in expression.outputs]
     order = postorder(outputs)
     types = _Types(order, input_dtypes)

@@ -20,9 +20,14 @@ Number: TypeAlias = float | int | bool
 
 
 class Simplifier:
-    """Rewrites expressions; what it returns is shared between all calls of one simplifier."""
+    """Rewrites expressions; what it returns is shared between all calls of one simplifier.
 
-    def __init__(self) -> None:
+    With `powers_as_products`, x**3 and x**4 are products: faster and closer than a power, but a
+    worse start for a derivative.
+    """
+
+    def __init__(self, *, powers_as_products: bool = False) -> None:
+        self._powers_as_products = powers_as_products
         self._simplified: dict[Scalar, Scalar] = {}
         self._interned: dict[Key, Scalar] = {}
 
@@ -30,9 +35,9 @@ class Simplifier:
         """The simplified form of `root`; alike parts are one node."""
         known = self._simplified
         if root not in known:
-            for node in postorder([root]):
-                if node not in known:
-                    self._add(node)
+            # A rewrite may have added a later node of this walk already: the result is the same.
+            for node in postorder([root], known):
+                self._add(node)
         return known[root]
 
     def _add(self, node: Scalar) -> None:
@@ -49,6 +54,8 @@ class Simplifier:
         simpler = _fold(function, args)
         if simpler is None and function in _REWRITES:
             simpler = _REWRITES[function](*args)
+        if simpler is None and function == "power" and self._powers_as_products:
+            simpler = _product(*args)
         if simpler is not None:
             # A rewrite returns an argument, a constant, or a call of fewer nodes: this ends.
             return self(simpler)
@@ -222,18 +229,18 @@ def _divide(x: Scalar, y: Scalar) -> Scalar | None:
 
 
 def _power_identity(x: Scalar, p: Scalar) -> Scalar | None:
+    number = _number(p)
+    if number == 1:
+        return x
+    return Call("square", (x,)) if number == 2 else None
+
+
+def _product(x: Scalar, p: Scalar) -> Scalar | None:
     square = Call("square", (x,))
-    match _number(p):
-        case 1:
-            return x
-        case 2:
-            return square
-        case 3:  # one rounding more, still closer than a power
-            return square * x
-        case 4:
-            return Call("square", (square,))
-        case _:
-            return None
+    number = _number(p)
+    if number == 3:
+        return square * x
+    return Call("square", (square,)) if number == 4 else None
 
 
 def _select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar | None:

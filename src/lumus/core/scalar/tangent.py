@@ -18,7 +18,8 @@ def derivative(expression: Expression, index: int) -> Expression:
 
     **Example**
 
-    >>> from lumus.core.scalar import derivative, expression, tanh
+    >>> from lumus.core.scalar.expressions import expression
+    >>> from lumus.core.scalar.functions import tanh
     >>> print(derivative(expression(lambda x: tanh(x)), 0))
     1 - tanh(x) * tanh(x)
     """
@@ -41,7 +42,8 @@ def vjp(expression: Expression, index: int) -> Expression:
 
     **Example**
 
-    >>> from lumus.core.scalar import expression, vjp, where
+    >>> from lumus.core.scalar.expressions import expression
+    >>> from lumus.core.scalar.functions import where
     >>> print(vjp(expression(lambda x: where(x > 0, x, 0)), 0))
     where(x > 0, grad, 0)
     """
