@@ -3,12 +3,13 @@
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lumus.core.dtypes import ALL, bool_, float32, float64, int32, int64
+from lumus.core.dtypes import ALL, bfloat16, bool_, float16, float32, float64, int32, int64
 from lumus.core.scalar import functions as f
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.scalar.nodes import Call, Constant, Input, Scalar, postorder
@@ -138,7 +139,7 @@ def test_compiling_keeps_every_bit_in_float64(tree: Scalar) -> None:
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @given(tree=FLOAT_TREES)
 def test_programs_compute_the_simplified_expression(dtype: Any, tree: Scalar) -> None:
-    simple = Simplifier()(tree)
+    simple = Simplifier(powers_as_products=True)(tree)
     for node in postorder([simple]):
         # What is left of numbers alone (log(0)) is rounded at other places in the reference.
         assume(not isinstance(node, Call) or not all(isinstance(a, Constant) for a in node.args))
@@ -170,12 +171,25 @@ def test_bool_programs_compute_what_was_written(tree: Scalar) -> None:
 # ------------------------------------------------------------------------------------ native code
 
 
+def to_native(array: np.ndarray, code: int) -> Any:
+    """A native array; one of bfloat16 is made from float32 and seen by NumPy as its bits."""
+    result = _native.empty(code, array.shape)
+    bits = array.astype(ml_dtypes.bfloat16).view(np.uint16) if code == bfloat16.code else array
+    np.asarray(result)[...] = bits
+    return result
+
+
+def from_native(result: Any) -> np.ndarray:
+    array = np.asarray(result)
+    if result.dtype != bfloat16.code:
+        return array
+    return array.view(ml_dtypes.bfloat16).astype(np.float32)
+
+
 def run_native(program: ScalarProgram, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    arrays = []
-    for array, code in zip(inputs, program.inputs, strict=True):
-        arrays.append(_native.empty(code, array.shape))
-        np.asarray(arrays[-1])[...] = array
-    return [np.asarray(result) for result in _native.Program(*program).run_many(arrays)]
+    pairs = zip(inputs, program.inputs, strict=True)
+    arrays = [to_native(array, code) for array, code in pairs]
+    return [from_native(result) for result in _native.Program(*program).run_many(arrays)]
 
 
 def exact_result(opcode: str, code: int, operands: list[np.ndarray]) -> np.ndarray:
@@ -249,3 +263,65 @@ def test_native_functions_and_their_gradients_agree(dtype: Any, name: str) -> No
     for index in range(e.num_inputs):
         arrays = [np.full_like(inputs[0], 1.5), *inputs]
         check_native(vjp(e, index), arrays, [dtype] * len(arrays), dtype)
+
+
+@has_native
+@pytest.mark.parametrize("dtype", [float16, bfloat16], ids=str)
+def test_native_half_programs_round_once(dtype: Any) -> None:
+    inputs = [reference.converted(array, dtype) for array in inputs_of(float32)]
+    for function in (
+        lambda x, y: x * y + 1,
+        lambda x, y: x / y,
+        lambda x, y: f.where(x > y, x, f.sqrt(y)) * 1e3,
+    ):
+        e = expression(function)
+        (actual,) = run_native(compile_program(e, [dtype] * 2, [dtype]), inputs)
+        (expected,) = reference.evaluate(e, inputs, [dtype])
+        np.testing.assert_array_equal(actual, expected)
+        is_number = ~np.isnan(expected)
+        signs = [np.signbit(array)[is_number] for array in (actual, expected)]
+        np.testing.assert_array_equal(*signs)
+
+
+CASTS = [
+    *FLOATS,
+    1.5,
+    2.5,
+    255.6,
+    256.0,
+    -129.0,
+    3e9,
+    1e19,
+    -1e19,
+    65519.9,
+    65520.0,
+    1e39,
+    3e-8,
+    2.0**63,
+]
+
+
+@has_native
+@pytest.mark.parametrize("target", ALL, ids=str)
+@pytest.mark.parametrize("source", ALL, ids=str)
+def test_native_casts_agree(source: Any, target: Any) -> None:
+    values = reference.converted(np.array(CASTS), source)
+    e = expression(lambda x: f.cast(x, target))
+    (actual,) = run_native(compile_program(e, [source], [target]), [values])
+    (expected,) = reference.evaluate(e, [values], [target])
+    np.testing.assert_array_equal(actual, expected)
+
+
+@has_native
+@pytest.mark.parametrize(
+    "shapes", [((3, 1), (2,)), ((), (4,)), ((0, 3), (1, 3)), ((), ())], ids=str
+)
+def test_native_outputs_that_compute_nothing_have_the_common_shape(shapes: Any) -> None:
+    e = expression(lambda x, y: (x, 0, 2.5, y, x > 0, f.cast(y, float64)))
+    dtypes = [float32, float32, float16, float32, bool_, float64]
+    inputs = [np.arange(math.prod(shape), dtype=np.float32).reshape(shape) for shape in shapes]
+    actual = run_native(compile_program(e, [float32] * 2, dtypes), inputs)
+    for result, expected in zip(actual, reference.evaluate(e, inputs, dtypes), strict=True):
+        assert result.shape == expected.shape
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)

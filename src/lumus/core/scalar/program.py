@@ -153,10 +153,8 @@ _Register: TypeAlias = tuple[int, int]
 # On ints these keep every value (the result is the operand) or are the same for every value.
 _KEEPS_INT = {"floor", "ceil", "round", "trunc"}
 _SAME_FOR_INT = {"isnan": "not_equal", "isinf": "not_equal", "isfinite": "equal"}
-_COMMUTES = {
-    "add", "multiply", "maximum", "minimum", "equal", "not_equal",
-    "logical_and", "logical_or", "logical_xor",
-}  # fmt: skip
+# Not maximum and minimum: of two zeros they may give the first one.
+_COMMUTES = {"add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "logical_xor"}
 
 
 class _Emitter:
