@@ -9,6 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +67,7 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
-# ---------------------------------------------------------------------------------------- memory
+# ------------------------------------------------------------------------------------------- memory
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 1000, 100_000, 2_000_000])
@@ -163,7 +164,7 @@ def test_allocation_from_many_threads_is_consistent() -> None:
     assert after["num_allocations"] - before["num_allocations"] == 8000
 
 
-# ---------------------------------------------------------------------------------------- views
+# -------------------------------------------------------------------------------------------- views
 
 
 def test_slice_with_negative_steps() -> None:
@@ -248,7 +249,7 @@ def test_too_many_axes_raise() -> None:
         _native.empty(FLOAT32, (1,) * 17)
 
 
-# ---------------------------------------------------------------------------------------- buffers
+# ------------------------------------------------------------------------------------------ buffers
 
 
 @pytest.mark.parametrize("dtype", NUMPY_DTYPES)
@@ -343,7 +344,7 @@ def test_numpy_view_of_lumus_memory_comes_back_on_its_storage() -> None:
     assert borrow(view[2:4], owner=owner).storage_id == array.storage_id
 
 
-# ---------------------------------------------------------------------------------------- DLPack
+# ------------------------------------------------------------------------------------------- DLPack
 
 
 class Capsule:
@@ -403,7 +404,7 @@ def test_dlpack_refuses_what_it_cannot_hold() -> None:
         _native.from_dlpack(capsule)
 
 
-# ---------------------------------------------------------------------------------------- versions
+# ----------------------------------------------------------------------------------------- versions
 
 
 def test_write_bumps_the_version_of_every_view() -> None:
@@ -520,7 +521,7 @@ def test_overlap_of_large_disjoint_columns_is_decided_without_a_walk() -> None:
     assert array.permute((1, 0)).overwritten_since(0) is not None
 
 
-# ---------------------------------------------------------------------------------------- threads
+# ------------------------------------------------------------------------------------------ threads
 
 
 @pytest.fixture
@@ -604,7 +605,7 @@ builtins.view = np.asarray(builtins.kept[1])
     assert (result.returncode, result.stderr) == (0, "")
 
 
-# ---------------------------------------------------------------------------------------- environment
+# -------------------------------------------------------------------------------------- environment
 
 
 @pytest.mark.parametrize("isa", _native.available_isas())
@@ -621,9 +622,7 @@ def test_instruction_set_can_be_forced(isa: str) -> None:
         ("LUMUS_NUM_THREADS", "0", "LUMUS_NUM_THREADS='0' is not a number of threads"),
     ],
 )
-def test_bad_environment_is_one_clear_import_error(
-    variable: str, value: str, message: str
-) -> None:
+def test_bad_environment_is_one_clear_import_error(variable: str, value: str, message: str) -> None:
     result = run_python("from lumus import _native", **{variable: value})
     assert result.returncode == 1
     assert f"ImportError: {message}" in result.stderr
@@ -641,7 +640,7 @@ def test_build_info_names_compiler_and_instruction_sets() -> None:
     assert info["compiler"].split()[0] in {"gcc", "clang"}
 
 
-# ---------------------------------------------------------------------------------------- call sites
+# --------------------------------------------------------------------------------------- call sites
 
 
 def make_internal(prefix: str) -> dict[str, object]:
@@ -664,7 +663,7 @@ def generate(f):
 def internal() -> Iterator[dict[str, object]]:
     _native.set_internal_prefix("/nowhere/library/")
     yield make_internal("/nowhere/library/")
-    _native.set_internal_prefix(os.path.join(os.path.dirname(_native.__file__), ""))
+    _native.set_internal_prefix(f"{Path(_native.__file__).parent}{os.sep}")
 
 
 def current_line(site: _native.Site) -> int:
