@@ -2,14 +2,13 @@
 
 Each polynomial is the minimax fit (Remez exchange in 60-digit arithmetic) of a smooth function
 under a weight that makes the error relative to the value finally returned; the coefficients are
-then rounded one by one, lowest degree first, refitting the rest after each rounding.
+then rounded to the format they are used in, and the error is measured again.
 
-Run: `python tools/fit_polynomials.py > native/kernels/math_coefficients.h` (needs mpmath, NumPy).
+Run: `python tools/fit_polynomials.py > native/kernels/math_coefficients.h` and clang-format it.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -96,11 +95,11 @@ ERFC_CENTRE = mpf("2.5")
 
 
 def scaled_erfc(t: mpf) -> mpf:
-    """(1 + 2x) exp(x**2) erfc(x) at x = c (1 + t) / (1 - t), that is t = (x - c) / (x + c)."""
+    """(1 + 2x) exp(x**2) erfc(x) - 1 at x = c (1 + t) / (1 - t), that is t = (x - c) / (x + c)."""
     if t == 1:
-        return 2 / mp.sqrt(mp.pi)
+        return 2 / mp.sqrt(mp.pi) - 1
     x = ERFC_CENTRE * (1 + t) / (1 - t)
-    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x) - 1
 
 
 def erfc_range(low: str, high: str) -> tuple[mpf, mpf]:
@@ -160,9 +159,9 @@ def fits() -> list[Fit]:
             series_safe(erf_ratio, 2 / mp.sqrt(mp.pi) - 1), one),
         Fit("kLogErfcF32", "log(erfc(x)), 1 <= x <= 4", True, 7, mpf("0.999"), mpf("4.0"),
             log_erfc, mp.erfc),
-        Fit("kErfcF32", "(1 + 2x) exp(x^2) erfc(x) = P((x - 2.5) / (x + 2.5))", True, 10,
+        Fit("kErfcF32", "(1 + 2x) exp(x^2) erfc(x) = 1 + P((x - 2.5) / (x + 2.5))", True, 10,
             *erfc32, scaled_erfc, one),
-        Fit("kErfcF64", "(1 + 2x) exp(x^2) erfc(x) = P((x - 2.5) / (x + 2.5))", False, 24,
+        Fit("kErfcF64", "(1 + 2x) exp(x^2) erfc(x) = 1 + P((x - 2.5) / (x + 2.5))", False, 24,
             *erfc64, scaled_erfc, one),
     ]  # fmt: skip
 
@@ -244,34 +243,31 @@ def literal(value: mpf, single: bool) -> str:
     return f"{head}{'.' + digits if digits else ''}p{exponent}{'f' if single else ''}"
 
 
+def print_array(scalar: str, name: str, values: list[str]) -> None:
+    lines = "".join(f"    {value},\n" for value in values)
+    print(f"constexpr {scalar} {name}[] = {{\n{lines}}};\n")
+
+
 def main() -> None:
     print("// Written by tools/fit_polynomials.py; lowest degree first, error as a power of two.")
     print("#pragma once\n")
-    print('#include <cstdint>\n\n#include "kernels/isa.h"\n')
+    print("#include <cstdint>\n")
+    print('#include "kernels/isa.h"\n')
     print("namespace lumus::LUMUS_ISA {\n")
     for fit in fits():
-        exact = remez(fit)
-        coefficients = [rounded(value, fit.single) for value in exact]
-        worst = measured_error(fit, coefficients)
-        print(
+        coefficients = [rounded(value, fit.single) for value in remez(fit)]
+        error = mp.log(measured_error(fit, coefficients), 2)
+        print(f"// {fit.comment}; error 2^{float(error):.1f}.")
+        print_array(
+            "float" if fit.single else "double",
             fit.name,
-            mp.nstr(mp.log(measured_error(fit, exact), 2), 5),
-            mp.nstr(mp.log(worst, 2), 5),
-            file=sys.stderr,
+            [literal(value, fit.single) for value in coefficients],
         )
-        scalar = "float" if fit.single else "double"
-        print(f"// {fit.comment}; error 2^{float(mp.log(worst, 2)):.1f}.")
-        print(f"constexpr {scalar} {fit.name}[] = {{")
-        for value in coefficients:
-            print(f"    {literal(value, fit.single)},")
-        print("};\n")
-    mp.dps = 420
     print("// The first 1280 bits of 2 / pi behind the binary point, 64 a word.")
-    print("constexpr std::uint64_t kTwoOverPiBits[] = {")
+    mp.dps = 420
     bits = int(mp.floor(2 / mp.pi * mpf(2) ** 1280))
-    for word in range(20):
-        print(f"    0x{bits >> (64 * (19 - word)) & (2**64 - 1):016x},")
-    print("};\n")
+    words = [bits >> (64 * (19 - word)) & (2**64 - 1) for word in range(20)]
+    print_array("std::uint64_t", "kTwoOverPiBits", [f"0x{word:016x}" for word in words])
     print("}  // namespace lumus::LUMUS_ISA")
 
 

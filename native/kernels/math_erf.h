@@ -1,8 +1,8 @@
 // erf, erfc.
 //
 // erf(x) = x + x P(x^2) up to 1. Beyond, float32: 1 - exp(P(|x|)); float64: 1 - erfc(|x|).
-// erfc(|x|) = exp(-x^2) P(t) / (1 + 2|x|) with t = (|x| - 2.5) / (|x| + 2.5): one polynomial from 0
-// to the underflow; x^2 is carried in two parts, since exp would magnify its rounding.
+// erfc(|x|) = exp(-x^2) (1 + P(t)) / (1 + 2|x|) with t = (|x| - 2.5) / (|x| + 2.5): one polynomial
+// from 0 to the underflow; x^2 is carried in two parts, since exp would magnify its rounding.
 #pragma once
 
 #include "kernels/math_basic.h"
@@ -16,15 +16,19 @@ LUMUS_INLINE f64v erfc_of_absolute(f64v a) {
   a = clamp(a, 0.0, 28.0);
   const F64Pair square = two_product(a, a);
   const f64v t = (a - 2.5) / (a + 2.5);
-  const f64v ratio = polynomial(t, kErfcF64) / fma(a, f64_constant(2.0), f64_constant(1.0));
+  const f64v inverse = 1.0 / fma(a, f64_constant(2.0), f64_constant(1.0));
+  const f64v ratio = fma(polynomial(t, kErfcF64), inverse, inverse);
   const F64Reduced part = reduce_by_ln2(-square.hi, -square.lo);
   const f64v tail = fma(polynomial(part.r, kExpm1F64), part.r * part.r, part.r_low) + part.r;
   return scale(fma(tail, ratio, ratio), part.n);  // scaled last: a subnormal result rounds once
 }
 
 LUMUS_INLINE f64v erfc(f64v x) {
-  const f64v tail = erfc_of_absolute(absolute(x));
-  return x < 0.0 ? 2.0 - tail : tail;
+  const f64v a = absolute(x);
+  const f64v tail = erfc_of_absolute(a);
+  const f64v large = x < 0.0 ? 2.0 - tail : tail;
+  const f64v small = 1.0 - fma(polynomial(x * x, kErfF64), x, x);
+  return a < 0.5 ? small : large;
 }
 LUMUS_INLINE f64v erf(f64v x) {
   const f64v a = absolute(x);
@@ -46,11 +50,14 @@ LUMUS_INLINE f32v erfc(f32v x) {
   const f32v low = a - high;
   const F32Pair square = fast_two_sum(high * high, low * (a + high));
   const f32v t = (a - 2.5f) / (a + 2.5f);
-  const f32v ratio = polynomial(t, kErfcF32) / fma(a, f32_constant(2.0f), f32_constant(1.0f));
+  const f32v inverse = 1.0f / fma(a, f32_constant(2.0f), f32_constant(1.0f));
+  const f32v ratio = fma(polynomial(t, kErfcF32), inverse, inverse);
   const F32Reduced part = reduce_by_ln2(-square.hi, -square.lo);
   const f32v tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r_low) + part.r;
-  const f32v result = scale(fma(tail, ratio, ratio), part.n);
-  return x < 0.0f ? 2.0f - result : result;
+  const f32v tail_scaled = scale(fma(tail, ratio, ratio), part.n);
+  const f32v large = x < 0.0f ? 2.0f - tail_scaled : tail_scaled;
+  const f32v small = 1.0f - fma(polynomial(x * x, kErfF32), x, x);
+  return a < 0.5f ? small : large;
 }
 
 }  // namespace lumus::LUMUS_ISA

@@ -113,14 +113,19 @@ LUMUS_INLINE f64v expm1(f64v x) {
   return absolute(x) < 0x1p-60 ? x : result;
 }
 
-// e / (1 + e) or 1 / (1 + e) with e = exp(-|x|), which cannot overflow and keeps the far left tail.
+// e / (1 + e) or 1 / (1 + e) with e = exp(-|x|), which cannot overflow and keeps the far left
+// tail. What rounding 1 + e lost is taken off the quotient.
 LUMUS_INLINE f32v sigmoid(f32v x) {
   const f32v e = exp(-absolute(x));
-  return (x < 0.0f ? e : f32_constant(1.0f)) / (1.0f + e);
+  const F32Pair divisor = fast_two_sum(f32_constant(1.0f), e);
+  const f32v quotient = (x < 0.0f ? e : f32_constant(1.0f)) / divisor.hi;
+  return fma(quotient, -divisor.lo, quotient);
 }
 LUMUS_INLINE f64v sigmoid(f64v x) {
   const f64v e = exp(-absolute(x));
-  return (x < 0.0 ? e : f64_constant(1.0)) / (1.0 + e);
+  const F64Pair divisor = fast_two_sum(f64_constant(1.0), e);
+  const f64v quotient = (x < 0.0 ? e : f64_constant(1.0)) / divisor.hi;
+  return fma(quotient, -divisor.lo, quotient);
 }
 
 // A polynomial up to 0.9, then 1 - 2 / (exp(2|x|) + 1), whose last rounding dominates.

@@ -12,7 +12,7 @@
 
 namespace lumus::LUMUS_ISA {
 
-// x = 2^k m; for positive finite x, subnormals included.
+// x = 2^k m, for positive normal x.
 struct F32Split {
   f32v k, m;
 };
@@ -22,22 +22,25 @@ struct F64Split {
 
 // m in [2/3, 4/3).
 LUMUS_INLINE F32Split split_exponent(f32v x) {
-  const i32v tiny = x < 0x1p-126f;
-  const f32v normal = tiny ? x * 0x1p24f : x;
-  const i32v shifted = bits(normal) - 0x3f2aaaab;
+  const i32v shifted = bits(x) - 0x3f2aaaab;
   const i32v exponent = shifted >> 23;
-  const f32v k = __builtin_convertvector(exponent, f32v);
-  return {tiny ? k - 24.0f : k, from_bits((shifted & 0x7fffff) + 0x3f2aaaab)};
+  return {__builtin_convertvector(exponent, f32v), from_bits((shifted & 0x7fffff) + 0x3f2aaaab)};
 }
 // m in [sqrt(1/2), sqrt(2)).
 LUMUS_INLINE F64Split split_exponent(f64v x) {
-  const i64v tiny = x < 0x1p-1022;
-  const f64v normal = tiny ? x * 0x1p54 : x;
-  const i64v shifted = bits(normal) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+  const i64v shifted = bits(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
   const u64v exponent = reinterpret_cast<u64v>(shifted) >> 52;  // k + 1023
-  const f64v k = from_bits(reinterpret_cast<i64v>(exponent) | 0x4330000000000000) - 0x1p52;
+  const f64v k = from_bits(reinterpret_cast<i64v>(exponent) | 0x4330000000000000);
   const f64v m = from_bits((shifted & 0xfffffffffffff) + 0x3fe6a09e667f3bcd);
-  return {k - (tiny ? f64_constant(1023.0 + 54.0) : f64_constant(1023.0)), m};
+  return {k - (0x1p52 + 1023.0), m};
+}
+
+// Lanes that are zero, subnormal, negative, infinite or NaN.
+LUMUS_INLINE i32v is_unusual(f32v x) {
+  return reinterpret_cast<u32v>(bits(x)) - 0x00800000u >= 0x7f000000u;
+}
+LUMUS_INLINE i64v is_unusual(f64v x) {
+  return reinterpret_cast<u64v>(bits(x)) - 0x0010000000000000u >= 0x7fe0000000000000u;
 }
 
 // k ln 2 + log(1 + f) + low.
@@ -45,8 +48,7 @@ LUMUS_INLINE f32v log_sum(f32v k, f32v f, f32v low) {
   const f32v square = f * f;
   const f32v cubic = fma(polynomial(f, kLogF32), square * f, fma(k, f32_constant(kLn2LowF32), low));
   const f32v small = fma(square, f32_constant(-0.5f), cubic);
-  const F32Pair large = fast_two_sum(k * kLn2HighF32, f);
-  return large.hi + (large.lo + small);
+  return fma(k, f32_constant(kLn2HighF32), f + small);
 }
 LUMUS_INLINE f64v log_sum(f64v k, f64v f, f64v low) {
   const f64v s = f / (f + 2.0);
@@ -68,13 +70,30 @@ LUMUS_INLINE f64v log_edges(f64v x, f64v result) {
   return (x < 0.0) | is_nan(x) ? f64_constant(kNanF64) : result;
 }
 
+// Vectors with an unusual lane pay for the scaling of subnormals and for the edges; others do not.
 LUMUS_INLINE f32v log(f32v x) {
-  const F32Split part = split_exponent(x);
-  return log_edges(x, log_sum(part.k, part.m - 1.0f, f32v{}));
+  const bool unusual = any(is_unusual(x));
+  f32v normal = x, offset = {};
+  if (__builtin_expect(unusual, 0)) {
+    const i32v tiny = x < 0x1p-126f;
+    normal = tiny ? x * 0x1p24f : x;
+    offset = tiny ? f32_constant(-24.0f) : offset;
+  }
+  const F32Split part = split_exponent(normal);
+  const f32v result = log_sum(part.k + offset, part.m - 1.0f, f32v{});
+  return __builtin_expect(unusual, 0) ? log_edges(x, result) : result;
 }
 LUMUS_INLINE f64v log(f64v x) {
-  const F64Split part = split_exponent(x);
-  return log_edges(x, log_sum(part.k, part.m - 1.0, f64v{}));
+  const bool unusual = any(is_unusual(x));
+  f64v normal = x, offset = {};
+  if (__builtin_expect(unusual, 0)) {
+    const i64v tiny = x < 0x1p-1022;
+    normal = tiny ? x * 0x1p54 : x;
+    offset = tiny ? f64_constant(-54.0) : offset;
+  }
+  const F64Split part = split_exponent(normal);
+  const f64v result = log_sum(part.k + offset, part.m - 1.0, f64v{});
+  return __builtin_expect(unusual, 0) ? log_edges(x, result) : result;
 }
 
 // 1 + x = u + c exactly; both are scaled by 2^-k, and f = (m - 1) + c is x itself while k = 0.
@@ -83,7 +102,8 @@ LUMUS_INLINE f32v log1p(f32v x) {
   const F32Split part = split_exponent(one_plus.hi);
   const f32v scaled = one_plus.lo * power_of_two(-clamp(part.k, -120.0f, 120.0f));
   const F32Pair f = fast_two_sum(part.m - 1.0f, scaled);
-  const f32v result = log_edges(one_plus.hi, log_sum(part.k, f.hi, f.lo));
+  f32v result = log_sum(part.k, f.hi, f.lo);
+  if (any(is_unusual(one_plus.hi))) result = log_edges(one_plus.hi, result);
   return absolute(x) < 0x1p-30f ? x : result;
 }
 LUMUS_INLINE f64v log1p(f64v x) {
@@ -91,7 +111,8 @@ LUMUS_INLINE f64v log1p(f64v x) {
   const F64Split part = split_exponent(one_plus.hi);
   const f64v scaled = one_plus.lo * power_of_two(-clamp(part.k, -1020.0, 1020.0));
   const F64Pair f = fast_two_sum(part.m - 1.0, scaled);
-  const f64v result = log_edges(one_plus.hi, log_sum(part.k, f.hi, f.lo));
+  f64v result = log_sum(part.k, f.hi, f.lo);
+  if (any(is_unusual(one_plus.hi))) result = log_edges(one_plus.hi, result);
   return absolute(x) < 0x1p-60 ? x : result;
 }
 
@@ -99,7 +120,9 @@ LUMUS_INLINE f64v log1p(f64v x) {
 
 // log(x) = hi + lo for positive finite x. The series' first two terms are carried in two parts.
 LUMUS_INLINE F64Pair log_pair(f64v x) {
-  const F64Split part = split_exponent(x);
+  const i64v tiny = x < 0x1p-1022;
+  F64Split part = split_exponent(tiny ? x * 0x1p54 : x);
+  part.k = tiny ? part.k - 54.0 : part.k;
   const f64v f = part.m - 1.0;
   const F64Pair divisor = fast_two_sum(f64_constant(2.0), f);
   const f64v s = f / divisor.hi;
