@@ -230,33 +230,40 @@ LUMUS_ROUND(trunc, 3, __builtin_trunc)
 
 // ---- extrema ------------------------------------------------------------------------------------
 
-// x held to [low, high]; NaN stays NaN.
-LUMUS_INLINE f32v clamp(f32v x, float low, float high) {
-  const f32v lows = f32_constant(low), highs = f32_constant(high);
-#if defined(__AVX512F__)  // min and max return their second operand where one is NaN
-  return _mm512_maskz_min_ps(kAllF32, highs, _mm512_maskz_max_ps(kAllF32, lows, x));
-#elif defined(__AVX2__)
-  return _mm256_min_ps(highs, _mm256_max_ps(lows, x));
-#elif defined(__SSE2__)
-  return _mm_min_ps(highs, _mm_max_ps(lows, x));
-#else
-  x = x < lows ? lows : x;
-  return x > highs ? highs : x;
-#endif
-}
-LUMUS_INLINE f64v clamp(f64v x, double low, double high) {
-  const f64v lows = f64_constant(low), highs = f64_constant(high);
+// The smaller (larger) of x and the bound; NaN stays NaN. x86's min and max return their second
+// operand where one is NaN.
 #if defined(__AVX512F__)
-  return _mm512_maskz_min_pd(kAllF64, highs, _mm512_maskz_max_pd(kAllF64, lows, x));
-#elif defined(__AVX2__)
-  return _mm256_min_pd(highs, _mm256_max_pd(lows, x));
-#elif defined(__SSE2__)
-  return _mm_min_pd(highs, _mm_max_pd(lows, x));
-#else
-  x = x < lows ? lows : x;
-  return x > highs ? highs : x;
-#endif
+LUMUS_INLINE f32v at_most(f32v x, float bound) {
+  return _mm512_maskz_min_ps(kAllF32, f32_constant(bound), x);
 }
+LUMUS_INLINE f64v at_most(f64v x, double bound) {
+  return _mm512_maskz_min_pd(kAllF64, f64_constant(bound), x);
+}
+LUMUS_INLINE f32v at_least(f32v x, float bound) {
+  return _mm512_maskz_max_ps(kAllF32, f32_constant(bound), x);
+}
+LUMUS_INLINE f64v at_least(f64v x, double bound) {
+  return _mm512_maskz_max_pd(kAllF64, f64_constant(bound), x);
+}
+#elif defined(__AVX2__)
+LUMUS_INLINE f32v at_most(f32v x, float bound) { return _mm256_min_ps(f32_constant(bound), x); }
+LUMUS_INLINE f64v at_most(f64v x, double bound) { return _mm256_min_pd(f64_constant(bound), x); }
+LUMUS_INLINE f32v at_least(f32v x, float bound) { return _mm256_max_ps(f32_constant(bound), x); }
+LUMUS_INLINE f64v at_least(f64v x, double bound) { return _mm256_max_pd(f64_constant(bound), x); }
+#elif defined(__SSE2__)
+LUMUS_INLINE f32v at_most(f32v x, float bound) { return _mm_min_ps(f32_constant(bound), x); }
+LUMUS_INLINE f64v at_most(f64v x, double bound) { return _mm_min_pd(f64_constant(bound), x); }
+LUMUS_INLINE f32v at_least(f32v x, float bound) { return _mm_max_ps(f32_constant(bound), x); }
+LUMUS_INLINE f64v at_least(f64v x, double bound) { return _mm_max_pd(f64_constant(bound), x); }
+#else
+LUMUS_INLINE f32v at_most(f32v x, float bound) { return x > bound ? f32_constant(bound) : x; }
+LUMUS_INLINE f64v at_most(f64v x, double bound) { return x > bound ? f64_constant(bound) : x; }
+LUMUS_INLINE f32v at_least(f32v x, float bound) { return x < bound ? f32_constant(bound) : x; }
+LUMUS_INLINE f64v at_least(f64v x, double bound) { return x < bound ? f64_constant(bound) : x; }
+#endif
+
+LUMUS_INLINE f32v clamp(f32v x, float low, float high) { return at_most(at_least(x, low), high); }
+LUMUS_INLINE f64v clamp(f64v x, double low, double high) { return at_most(at_least(x, low), high); }
 
 // NaN from either side wins; otherwise the larger (smaller), `a` where equal.
 LUMUS_INLINE f32v maximum(f32v a, f32v b) { return (a >= b) | is_nan(a) ? a : b; }

@@ -13,7 +13,7 @@
 namespace lumus::LUMUS_ISA {
 
 LUMUS_INLINE f64v erfc_of_absolute(f64v a) {
-  a = clamp(a, 0.0, 28.0);
+  a = at_most(a, 28.0);
   const F64Pair square = two_product(a, a);
   const f64v t = (a - 2.5) / (a + 2.5);
   const f64v inverse = 1.0 / fma(a, f64_constant(2.0), f64_constant(1.0));
@@ -39,13 +39,13 @@ LUMUS_INLINE f64v erf(f64v x) {
 
 LUMUS_INLINE f32v erf(f32v x) {
   const f32v a = absolute(x);
-  const f32v large = 1.0f - exp(polynomial(clamp(a, 0.0f, 4.0f), kLogErfcF32));
+  const f32v large = 1.0f - exp_in_range(polynomial(at_most(a, 4.0f), kLogErfcF32));
   const f32v small = fma(polynomial(a * a, kErfF32), a, a);
   return copysign(a < 1.0f ? small : large, x);
 }
 
 LUMUS_INLINE f32v erfc(f32v x) {
-  const f32v a = clamp(absolute(x), 0.0f, 10.5f);
+  const f32v a = at_most(absolute(x), 10.5f);
   const f32v high = from_bits(bits(a) & static_cast<std::int32_t>(0xfffff000));  // 12 bits
   const f32v low = a - high;
   const F32Pair square = fast_two_sum(high * high, low * (a + high));

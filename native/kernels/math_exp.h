@@ -72,16 +72,21 @@ LUMUS_INLINE f64v scale(f64v x, f64v n) {
 #endif
 }
 
-LUMUS_INLINE f32v exp(f32v x) {
-  const F32Reduced part = reduce_by_ln2(clamp(x, -104.0f, 89.0f));
+// For x that neither overflows n nor is infinite.
+LUMUS_INLINE f32v exp_in_range(f32v x) {
+  const F32Reduced part = reduce_by_ln2(x);
   const f32v tail = fma(polynomial(part.r, kExpF32), part.r * part.r, part.r);
   return scale(tail + 1.0f, part.n);
 }
-LUMUS_INLINE f64v exp(f64v x) {
-  const F64Reduced part = reduce_by_ln2(clamp(x, -746.0, 710.0));
+LUMUS_INLINE f64v exp_in_range(f64v x) {
+  const F64Reduced part = reduce_by_ln2(x);
   const f64v tail = fma(polynomial(part.r, kExpF64), part.r * part.r, part.r);
   return scale(tail + 1.0, part.n);
 }
+
+// Beyond the bounds the result is 0 or infinite in either case.
+LUMUS_INLINE f32v exp(f32v x) { return exp_in_range(clamp(x, -104.0f, 89.0f)); }
+LUMUS_INLINE f64v exp(f64v x) { return exp_in_range(clamp(x, -746.0, 710.0)); }
 
 // exp(x) - 1 as hi + lo with about 8 spare bits, for x whose 2^n is a normal number.
 LUMUS_INLINE F32Pair expm1_pair(F32Reduced part, f32v power) {
@@ -116,13 +121,13 @@ LUMUS_INLINE f64v expm1(f64v x) {
 // e / (1 + e) or 1 / (1 + e) with e = exp(-|x|), which cannot overflow and keeps the far left
 // tail. What rounding 1 + e lost is taken off the quotient.
 LUMUS_INLINE f32v sigmoid(f32v x) {
-  const f32v e = exp(-absolute(x));
+  const f32v e = exp_in_range(-at_most(absolute(x), 104.0f));
   const F32Pair divisor = fast_two_sum(f32_constant(1.0f), e);
   const f32v quotient = (x < 0.0f ? e : f32_constant(1.0f)) / divisor.hi;
   return fma(quotient, -divisor.lo, quotient);
 }
 LUMUS_INLINE f64v sigmoid(f64v x) {
-  const f64v e = exp(-absolute(x));
+  const f64v e = exp_in_range(-at_most(absolute(x), 746.0));
   const F64Pair divisor = fast_two_sum(f64_constant(1.0), e);
   const f64v quotient = (x < 0.0 ? e : f64_constant(1.0)) / divisor.hi;
   return fma(quotient, -divisor.lo, quotient);
@@ -131,7 +136,7 @@ LUMUS_INLINE f64v sigmoid(f64v x) {
 // A polynomial up to 0.9, then 1 - 2 / (exp(2|x|) + 1), whose last rounding dominates.
 LUMUS_INLINE f32v tanh(f32v x) {
   const f32v a = absolute(x);
-  const f32v e = exp(clamp(a + a, 0.0f, 20.0f));
+  const f32v e = exp_in_range(at_most(a + a, 20.0f));
   const f32v large = 1.0f - 2.0f / (e + 1.0f);
   const f32v square = a * a;
   const f32v small = fma(polynomial(square, kTanhF32), square * a, a);
@@ -141,7 +146,7 @@ LUMUS_INLINE f32v tanh(f32v x) {
 // -t / (2 + t) with t = exp(-2|x|) - 1 in two parts, and the division's remainder carried along.
 LUMUS_INLINE f64v tanh(f64v x) {
   const f64v a = absolute(x);
-  const F64Reduced part = reduce_by_ln2(-clamp(a + a, 0.0, 40.0));
+  const F64Reduced part = reduce_by_ln2(-at_most(a + a, 40.0));
   const F64Pair t = expm1_pair(part, power_of_two(part.n));
   const f64v divisor = t.hi + 2.0;
   const f64v divisor_low = (t.hi - (divisor - 2.0)) + t.lo;

@@ -118,11 +118,11 @@ LUMUS_INLINE f64v log1p(f64v x) {
 
 // ---- pow ----------------------------------------------------------------------------------------
 
-// log(x) = hi + lo for positive finite x. The series' first two terms are carried in two parts.
-LUMUS_INLINE F64Pair log_pair(f64v x) {
-  const i64v tiny = x < 0x1p-1022;
-  F64Split part = split_exponent(tiny ? x * 0x1p54 : x);
-  part.k = tiny ? part.k - 54.0 : part.k;
+// log(x) + offset ln 2 = hi + lo for positive normal x. The series' first two terms are carried in
+// two parts.
+LUMUS_INLINE F64Pair log_pair(f64v x, f64v offset) {
+  F64Split part = split_exponent(x);
+  part.k = part.k + offset;
   const f64v f = part.m - 1.0;
   const F64Pair divisor = fast_two_sum(f64_constant(2.0), f);
   const f64v s = f / divisor.hi;
@@ -145,73 +145,86 @@ LUMUS_INLINE F64Pair log_pair(f64v x) {
   return fast_two_sum(outer.hi, outer_low);
 }
 
-LUMUS_INLINE f64v positive_power(f64v x, f64v y) {
-  const F64Pair logarithm = log_pair(x);
+// For positive normal x; y log x beyond reach is clamped.
+LUMUS_INLINE f64v power_of_normal(f64v x, f64v offset, f64v y) {
+  const F64Pair logarithm = log_pair(x, offset);
   const F64Pair product = two_product(logarithm.hi, y);
-  const i64v beyond = ~(absolute(product.hi) < 800.0);
+  // An exponent too large for the product of two parts has a base of 1, or is beyond reach.
+  const i64v beyond = ~(absolute(product.hi) < 800.0) | (absolute(y) > 0x1p990);
   const f64v hi = clamp(product.hi, -800.0, 800.0);
   const f64v lo = beyond ? f64_constant(0.0) : fma(logarithm.lo, y, product.lo);
   const F64Reduced part = reduce_by_ln2(hi, lo);
   const f64v tail = fma(polynomial(part.r, kExpm1F64), part.r * part.r, part.r_low);
-  const f64v result = scale((part.r + tail) + 1.0, part.n);
-  const f64v zero = f64_constant(0.0), infinity = f64_constant(kInfinityF64);
-  const f64v at_zero = y < 0.0 ? infinity : zero;
-  const f64v at_infinity = y < 0.0 ? zero : infinity;
-  const f64v edge = x == 0.0 ? at_zero : at_infinity;
-  return (x == 0.0) | (x == kInfinityF64) ? edge : result;
+  return scale((part.r + tail) + 1.0, part.n);
 }
 
 // The cases of IEEE 754: pow(x, 0) = 1 = pow(1, y) whatever the other is; pow(-1, inf) = 1;
 // a negative base takes integers only, and their parity decides the sign, also of zero.
-LUMUS_INLINE f64v pow(f64v x, f64v y) {
-  const f64v base = absolute(x);
-  f64v result = positive_power(base, y);
+// `result` is that of the absolute base where base and exponent are finite and not zero.
+LUMUS_INLINE f32v power_edges(f32v x, f32v y, f32v result) {
+  const f32v base = absolute(x), half = 0.5f * y;
+  const f32v zero = f32_constant(0.0f), one = f32_constant(1.0f);
+  const f32v infinity = f32_constant(kInfinityF32);
+  const i32v vanishes = (base < 1.0f) ^ (y < 0.0f);
+  const i32v extreme = (base == 0.0f) | (base == kInfinityF32) | is_inf(y);
+  result = extreme ? (vanishes ? zero : infinity) : result;
+  result = base == 1.0f ? one : result;
+  const i32v whole = trunc(y) == y;
+  const i32v odd = whole & (trunc(half) != half);
+  result = from_bits(bits(result) ^ (odd & sign_bit(x)));
+  result = (x < 0.0f) & ~whole & is_finite(x) ? f32_constant(kNanF32) : result;
   result = is_nan(x) | is_nan(y) ? x + y : result;
-  const f64v one = f64_constant(1.0);
-  result = (base == 1.0) & ~is_nan(y) ? one : result;
-  const f64v half = 0.5 * y;
+  return (y == 0.0f) | (x == 1.0f) ? one : result;
+}
+LUMUS_INLINE f64v power_edges(f64v x, f64v y, f64v result) {
+  const f64v base = absolute(x), half = 0.5 * y;
+  const f64v zero = f64_constant(0.0), one = f64_constant(1.0);
+  const f64v infinity = f64_constant(kInfinityF64);
+  const i64v vanishes = (base < 1.0) ^ (y < 0.0);
+  const i64v extreme = (base == 0.0) | (base == kInfinityF64) | is_inf(y);
+  result = extreme ? (vanishes ? zero : infinity) : result;
+  result = base == 1.0 ? one : result;
   const i64v whole = trunc(y) == y;
   const i64v odd = whole & (trunc(half) != half);
   result = from_bits(bits(result) ^ (odd & sign_bit(x)));
-  result = (x < 0.0) & ~whole & is_finite(x) & ~is_nan(y) ? f64_constant(kNanF64) : result;
+  result = (x < 0.0) & ~whole & is_finite(x) ? f64_constant(kNanF64) : result;
+  result = is_nan(x) | is_nan(y) ? x + y : result;
   return (y == 0.0) | (x == 1.0) ? one : result;
+}
+
+LUMUS_INLINE f64v pow(f64v x, f64v y) {
+  const bool unusual = any(is_unusual(x) | ~is_finite(y));
+  f64v base = x, offset = {};
+  if (__builtin_expect(unusual, 0)) {
+    const i64v tiny = absolute(x) < 0x1p-1022;
+    base = absolute(tiny ? x * 0x1p54 : x);
+    offset = tiny ? f64_constant(-54.0) : offset;
+  }
+  const f64v result = power_of_normal(base, offset, y);
+  return __builtin_expect(unusual, 0) ? power_edges(x, y, result) : result;
 }
 
 // ---- float32 through float64 --------------------------------------------------------------------
 
-// x^y for positive finite x with a relative error near 2^-31; y log2 x beyond reach is clamped.
-LUMUS_INLINE f64v positive_power_for_f32(f64v x, f64v y) {
-  const i64v shifted = bits(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
-  const u64v exponent = reinterpret_cast<u64v>(shifted) >> 52;
-  const f64v k =
-      from_bits(reinterpret_cast<i64v>(exponent) | 0x4330000000000000) - (0x1p52 + 1023.0);
-  const f64v f = from_bits((shifted & 0xfffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
+// x^y for positive normal x with a relative error near 2^-31; y log2 x beyond reach is clamped.
+LUMUS_INLINE f64v power_for_f32(f64v x, f64v y) {
+  const F64Split part = split_exponent(x);
+  const f64v f = part.m - 1.0;
   const f64v s = f / (f + 2.0);
-  const f64v power = clamp(y * fma(polynomial(s * s, kLog2InF64), s, k), -200.0, 200.0);
-  const f64v n = (power + kRoundF64) - kRoundF64;
-  const f64v r = power - n;
+  const f64v logarithm = fma(polynomial(s * s, kLog2InF64), s, part.k);
+  const f64v exponent = clamp(y * logarithm, -200.0, 200.0);
+  const f64v n = (exponent + kRoundF64) - kRoundF64;
+  const f64v r = exponent - n;
   return fma(polynomial(r, kExp2InF64), r, f64_constant(1.0)) * power_of_two(n);
 }
 
+// A subnormal float32 is a normal float64.
 LUMUS_INLINE f32v pow(f32v x, f32v y) {
-  const f32v base = absolute(x);
-  const F64Pair wide_x = widen(base), wide_y = widen(y);
-  f32v result = narrow(positive_power_for_f32(wide_x.hi, wide_y.hi),
-                       positive_power_for_f32(wide_x.lo, wide_y.lo));
-  const f32v zero = f32_constant(0.0f), infinity = f32_constant(kInfinityF32);
-  const f32v at_zero = y < 0.0f ? infinity : zero;
-  const f32v at_infinity = y < 0.0f ? zero : infinity;
-  result = base == 0.0f ? at_zero : result;
-  result = base == kInfinityF32 ? at_infinity : result;
-  result = is_nan(x) | is_nan(y) ? x + y : result;
-  const f32v one = f32_constant(1.0f);
-  result = (base == 1.0f) & ~is_nan(y) ? one : result;
-  const f32v half = 0.5f * y;
-  const i32v whole = trunc(y) == y;
-  const i32v odd = whole & (trunc(half) != half);
-  result = from_bits(bits(result) ^ (odd & sign_bit(x)));
-  result = (x < 0.0f) & ~whole & is_finite(x) & ~is_nan(y) ? f32_constant(kNanF32) : result;
-  return (y == 0.0f) | (x == 1.0f) ? one : result;
+  const F64Pair wide_x = widen(absolute(x)), wide_y = widen(y);
+  const f32v result =
+      narrow(power_for_f32(wide_x.hi, wide_y.hi), power_for_f32(wide_x.lo, wide_y.lo));
+  const bool unusual = any(~(x > 0.0f) | ~is_finite(x) | ~is_finite(y));
+  return __builtin_expect(unusual, 0) ? power_edges(x, y, result) : result;
 }
 
 }  // namespace lumus::LUMUS_ISA
