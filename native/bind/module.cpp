@@ -12,6 +12,7 @@ namespace nb = nanobind;
 void bind_array(nb::module_& m);
 void bind_call_site(nb::module_& m);
 void bind_dlpack(nb::module_& m);
+void bind_elementwise(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_reduce(nb::module_& m);
@@ -27,6 +28,7 @@ NB_MODULE(_native, m) {
   bind_array(m);
   bind_call_site(m);
   bind_dlpack(m);
+  bind_elementwise(m);
   bind_matmul(m);
   bind_memory(m);
   bind_reduce(m);

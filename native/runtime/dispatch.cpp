@@ -1,5 +1,6 @@
 // Joins the kernel tables of the instruction sets: each family has one table for each, and
 // FAMILY_kernels() gives the one in use. Add the header and the line of a family in sorted order.
+#include "kernels/elementwise.h"
 #include "kernels/matmul.h"
 #include "kernels/reduce.h"
 #include "runtime/cpu.h"
@@ -33,5 +34,6 @@
 #endif
 
 // DISPATCH(FamilyKernels, family)
+DISPATCH(ElementwiseKernels, elementwise)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(ReduceKernels, reduce)

@@ -1,0 +1,176 @@
+// The instructions of elementwise programs on float32 and float64.
+#include "kernels/elementwise_steps.h"
+#include "kernels/math.h"
+
+namespace lumus::LUMUS_ISA {
+namespace {
+
+// Vector functions: `of` takes and gives Vec<float> or Vec<double>.
+#define LUMUS_UNARY(Name, expression) \
+  struct Name {                       \
+    template <class V>                \
+    LUMUS_INLINE V of(V x) {          \
+      return expression;              \
+    }                                 \
+  };
+#define LUMUS_BINARY(Name, expression) \
+  struct Name {                        \
+    template <class V>                 \
+    LUMUS_INLINE V of(V x, V y) {      \
+      return expression;               \
+    }                                  \
+  };
+
+LUMUS_UNARY(Absolute, absolute(x))
+LUMUS_UNARY(Ceil, ceil(x))
+LUMUS_UNARY(Cos, cos(x))
+LUMUS_UNARY(Erf, erf(x))
+LUMUS_UNARY(Erfc, erfc(x))
+LUMUS_UNARY(Exp, exp(x))
+LUMUS_UNARY(Expm1, expm1(x))
+LUMUS_UNARY(Floor, floor(x))
+LUMUS_UNARY(Log, log(x))
+LUMUS_UNARY(Log1p, log1p(x))
+LUMUS_UNARY(Negative, -x)
+LUMUS_UNARY(Reciprocal, 1 / x)
+LUMUS_UNARY(Round, round_even(x))
+LUMUS_UNARY(Rsqrt, rsqrt(x))
+LUMUS_UNARY(Sigmoid, sigmoid(x))
+LUMUS_UNARY(Sign, sign(x))
+LUMUS_UNARY(Sin, sin(x))
+LUMUS_UNARY(Sqrt, sqrt(x))
+LUMUS_UNARY(Square, x* x)
+LUMUS_UNARY(Tanh, tanh(x))
+LUMUS_UNARY(Trunc, trunc(x))
+
+LUMUS_BINARY(Add, x + y)
+LUMUS_BINARY(Divide, x / y)
+LUMUS_BINARY(FloorDivide, floor_divide(x, y))
+LUMUS_BINARY(Maximum, maximum(x, y))
+LUMUS_BINARY(Minimum, minimum(x, y))
+LUMUS_BINARY(Multiply, x* y)
+LUMUS_BINARY(Power, pow(x, y))
+LUMUS_BINARY(Remainder, remainder(x, y))
+LUMUS_BINARY(Subtract, x - y)
+
+#undef LUMUS_UNARY
+#undef LUMUS_BINARY
+
+// Element functions that give booleans: exact, so the compiler may make vectors of them as it
+// likes.
+#define LUMUS_TEST(Name, arguments, expression)     \
+  struct Name {                                     \
+    template <class T>                              \
+    LUMUS_INLINE std::uint8_t of arguments {        \
+      return static_cast<std::uint8_t>(expression); \
+    }                                               \
+  };
+
+LUMUS_TEST(Equal, (T x, T y), x == y)
+LUMUS_TEST(NotEqual, (T x, T y), x != y)
+LUMUS_TEST(Less, (T x, T y), x < y)
+LUMUS_TEST(LessEqual, (T x, T y), x <= y)
+LUMUS_TEST(Greater, (T x, T y), x > y)
+LUMUS_TEST(GreaterEqual, (T x, T y), x >= y)
+LUMUS_TEST(IsNan, (T x), x != x)
+LUMUS_TEST(IsInf, (T x), x - x != x - x && x == x)
+LUMUS_TEST(IsFinite, (T x), x - x == x - x)
+
+#undef LUMUS_TEST
+
+template <class T>
+StepFunction find(Opcode opcode) {
+  using Flag = std::uint8_t;
+  switch (opcode) {
+    case Opcode::absolute:
+      return unary_vectors<T, Absolute>;
+    case Opcode::add:
+      return binary_vectors<T, Add>;
+    case Opcode::ceil:
+      return unary_vectors<T, Ceil>;
+    case Opcode::cos:
+      return unary_vectors<T, Cos>;
+    case Opcode::divide:
+      return binary_vectors<T, Divide>;
+    case Opcode::equal:
+      return binary_elements<T, Flag, Equal>;
+    case Opcode::erf:
+      return unary_vectors<T, Erf>;
+    case Opcode::erfc:
+      return unary_vectors<T, Erfc>;
+    case Opcode::exp:
+      return unary_vectors<T, Exp>;
+    case Opcode::expm1:
+      return unary_vectors<T, Expm1>;
+    case Opcode::floor:
+      return unary_vectors<T, Floor>;
+    case Opcode::floor_divide:
+      return binary_vectors<T, FloorDivide>;
+    case Opcode::greater:
+      return binary_elements<T, Flag, Greater>;
+    case Opcode::greater_equal:
+      return binary_elements<T, Flag, GreaterEqual>;
+    case Opcode::isfinite:
+      return unary_elements<T, Flag, IsFinite>;
+    case Opcode::isinf:
+      return unary_elements<T, Flag, IsInf>;
+    case Opcode::isnan:
+      return unary_elements<T, Flag, IsNan>;
+    case Opcode::less:
+      return binary_elements<T, Flag, Less>;
+    case Opcode::less_equal:
+      return binary_elements<T, Flag, LessEqual>;
+    case Opcode::log:
+      return unary_vectors<T, Log>;
+    case Opcode::log1p:
+      return unary_vectors<T, Log1p>;
+    case Opcode::maximum:
+      return binary_vectors<T, Maximum>;
+    case Opcode::minimum:
+      return binary_vectors<T, Minimum>;
+    case Opcode::multiply:
+      return binary_vectors<T, Multiply>;
+    case Opcode::negative:
+      return unary_vectors<T, Negative>;
+    case Opcode::not_equal:
+      return binary_elements<T, Flag, NotEqual>;
+    case Opcode::power:
+      return binary_vectors<T, Power>;
+    case Opcode::reciprocal:
+      return unary_vectors<T, Reciprocal>;
+    case Opcode::remainder:
+      return binary_vectors<T, Remainder>;
+    case Opcode::round:
+      return unary_vectors<T, Round>;
+    case Opcode::rsqrt:
+      return unary_vectors<T, Rsqrt>;
+    case Opcode::select:
+      return find_select_step(sizeof(T));
+    case Opcode::sigmoid:
+      return unary_vectors<T, Sigmoid>;
+    case Opcode::sign:
+      return unary_vectors<T, Sign>;
+    case Opcode::sin:
+      return unary_vectors<T, Sin>;
+    case Opcode::sqrt:
+      return unary_vectors<T, Sqrt>;
+    case Opcode::square:
+      return unary_vectors<T, Square>;
+    case Opcode::subtract:
+      return binary_vectors<T, Subtract>;
+    case Opcode::tanh:
+      return unary_vectors<T, Tanh>;
+    case Opcode::trunc:
+      return unary_vectors<T, Trunc>;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+StepFunction find_float_step(Opcode opcode, DType dtype) {
+  return dtype == DType::float32 ? find<float>(opcode) : find<double>(opcode);
+}
+
+}  // namespace lumus::LUMUS_ISA

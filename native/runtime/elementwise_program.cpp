@@ -1,0 +1,313 @@
+#include "runtime/elementwise_program.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/overlap.h"
+
+namespace lumus {
+namespace {
+
+struct OpcodeInfo {
+  const char* name;
+  int arity;
+  bool gives_boolean;
+  int cost;  // of an element, against an addition
+};
+
+// In the order of `Opcode`.
+constexpr OpcodeInfo kOpcodes[kNumOpcodes] = {
+    {"absolute", 1, false, 1},     {"add", 2, false, 1},        {"cast", 1, false, 1},
+    {"ceil", 1, false, 1},         {"cos", 1, false, 16},       {"divide", 2, false, 2},
+    {"equal", 2, true, 1},         {"erf", 1, false, 16},       {"erfc", 1, false, 16},
+    {"exp", 1, false, 8},          {"expm1", 1, false, 12},     {"floor", 1, false, 1},
+    {"floor_divide", 2, false, 8}, {"greater", 2, true, 1},     {"greater_equal", 2, true, 1},
+    {"isfinite", 1, true, 1},      {"isinf", 1, true, 1},       {"isnan", 1, true, 1},
+    {"less", 2, true, 1},          {"less_equal", 2, true, 1},  {"log", 1, false, 8},
+    {"log1p", 1, false, 12},       {"logical_and", 2, true, 1}, {"logical_not", 1, true, 1},
+    {"logical_or", 2, true, 1},    {"logical_xor", 2, true, 1}, {"maximum", 2, false, 1},
+    {"minimum", 2, false, 1},      {"multiply", 2, false, 1},   {"negative", 1, false, 1},
+    {"not_equal", 2, true, 1},     {"power", 2, false, 24},     {"reciprocal", 1, false, 2},
+    {"remainder", 2, false, 8},    {"round", 1, false, 1},      {"rsqrt", 1, false, 4},
+    {"select", 3, false, 1},       {"sigmoid", 1, false, 12},   {"sign", 1, false, 1},
+    {"sin", 1, false, 16},         {"sqrt", 1, false, 3},       {"square", 1, false, 1},
+    {"subtract", 2, false, 1},     {"tanh", 1, false, 12},      {"trunc", 1, false, 1},
+    {"copy", 1, false, 1},
+};
+
+// Tile buffers of a program stay within this, about half of a first-level cache.
+constexpr std::int64_t kTileBudget = 20 * 1024;
+constexpr std::int64_t kMinTile = 128;
+constexpr std::int64_t kMaxTile = 1024;
+// Keeps equal offsets of neighbouring buffers off the same address modulo 4096, where loads would
+// wait for unrelated stores.
+constexpr std::int64_t kSlotPadding = 576;
+
+const OpcodeInfo& info(Opcode opcode) { return kOpcodes[static_cast<int>(opcode)]; }
+
+Opcode parse_opcode(const std::string& name) {
+  // The last one, copy, is for the compiler's own use.
+  for (int code = 0; code + 1 < kNumOpcodes; ++code) {
+    if (name == kOpcodes[code].name) return static_cast<Opcode>(code);
+  }
+  throw std::invalid_argument("elementwise program: unknown opcode '" + name + "'");
+}
+
+[[noreturn]] void invalid(std::size_t index, const std::string& opcode, const std::string& what) {
+  throw std::invalid_argument("elementwise program: instruction " + std::to_string(index) + " (" +
+                              opcode + "): " + what);
+}
+
+void write_constant(std::byte* to, const ConstantDescription& constant, std::int64_t count) {
+  const auto fill = [&](auto value) {
+    for (std::int64_t index = 0; index < count; ++index) {
+      std::memcpy(to + index * static_cast<std::int64_t>(sizeof value), &value, sizeof value);
+    }
+  };
+  switch (constant.dtype) {
+    case DType::float64:
+      return fill(constant.real);
+    case DType::float32:
+      return fill(static_cast<float>(constant.real));
+    case DType::int64:
+      return fill(constant.integer);
+    case DType::int32:
+      return fill(static_cast<std::int32_t>(constant.integer));
+    case DType::int16:
+      return fill(static_cast<std::int16_t>(constant.integer));
+    case DType::int8:
+      return fill(static_cast<std::int8_t>(constant.integer));
+    case DType::uint8:
+      return fill(static_cast<std::uint8_t>(constant.integer));
+    case DType::boolean:
+      return fill(static_cast<std::uint8_t>(constant.integer != 0));
+    default:
+      throw std::invalid_argument("elementwise program: a constant cannot have a half type");
+  }
+}
+
+}  // namespace
+
+struct CompiledProgram::Instruction {
+  Opcode opcode;
+  DType dtype;   // of the operands; the target of a cast
+  DType source;  // what a cast converts from
+  std::vector<int> arguments;
+  int result;  // its register
+};
+
+void CompiledProgram::FreeBytes::operator()(std::byte* bytes) const { std::free(bytes); }
+
+CompiledProgram::CompiledProgram(std::vector<DType> inputs,
+                                 const std::vector<ConstantDescription>& constants,
+                                 const std::vector<InstructionDescription>& descriptions,
+                                 const std::vector<int>& outputs)
+    : input_dtypes_(std::move(inputs)) {
+  if (outputs.empty()) throw std::invalid_argument("elementwise program: no outputs");
+  if (input_dtypes_.size() + outputs.size() > kMaxProgramOperands) {
+    throw std::invalid_argument("elementwise program: more than " +
+                                std::to_string(kMaxProgramOperands) + " inputs and outputs");
+  }
+  std::vector<DType> dtypes = input_dtypes_;  // of each register
+  for (const ConstantDescription& constant : constants) dtypes.push_back(constant.dtype);
+
+  std::vector<Instruction> instructions;
+  for (std::size_t index = 0; index < descriptions.size(); ++index) {
+    const InstructionDescription& description = descriptions[index];
+    const std::string& name = description.opcode;
+    const Opcode opcode = parse_opcode(name);
+    if (static_cast<int>(description.arguments.size()) != info(opcode).arity) {
+      invalid(index, name, "takes " + std::to_string(info(opcode).arity) + " arguments");
+    }
+    for (std::size_t position = 0; position < description.arguments.size(); ++position) {
+      const int argument = description.arguments[position];
+      if (argument < 0 || argument >= static_cast<int>(dtypes.size())) {
+        invalid(index, name, "register " + std::to_string(argument) + " is not defined yet");
+      }
+      const bool is_condition = opcode == Opcode::select && position == 0;
+      const DType expected = is_condition ? DType::boolean : description.dtype;
+      if (opcode != Opcode::cast && dtypes[static_cast<std::size_t>(argument)] != expected) {
+        invalid(index, name, "argument " + std::to_string(position) + " has another dtype");
+      }
+    }
+    const DType source = dtypes[static_cast<std::size_t>(description.arguments[0])];
+    instructions.push_back({opcode, description.dtype, source, description.arguments,
+                            static_cast<int>(dtypes.size())});
+    dtypes.push_back(info(opcode).gives_boolean ? DType::boolean : description.dtype);
+  }
+
+  // Each output gets a register of its own that an instruction writes.
+  const int first_result = static_cast<int>(input_dtypes_.size() + constants.size());
+  std::vector<int> output_registers;
+  for (const int output : outputs) {
+    if (output < 0 || output >= static_cast<int>(dtypes.size())) {
+      throw std::invalid_argument("elementwise program: output register " + std::to_string(output) +
+                                  " is not defined");
+    }
+    const DType dtype = dtypes[static_cast<std::size_t>(output)];
+    output_dtypes_.push_back(dtype);
+    const bool is_taken = std::find(output_registers.begin(), output_registers.end(), output) !=
+                          output_registers.end();
+    if (output >= first_result && !is_taken) {
+      output_registers.push_back(output);
+      continue;
+    }
+    const int result = static_cast<int>(dtypes.size());
+    instructions.push_back({Opcode::copy, dtype, dtype, {output}, result});
+    dtypes.push_back(dtype);
+    output_registers.push_back(result);
+  }
+
+  // Instructions that no output needs are dropped.
+  std::vector<bool> is_needed(dtypes.size(), false);
+  for (const int output : output_registers) is_needed[static_cast<std::size_t>(output)] = true;
+  std::vector<Instruction> needed;
+  for (auto instruction = instructions.rbegin(); instruction != instructions.rend();
+       ++instruction) {
+    if (!is_needed[static_cast<std::size_t>(instruction->result)]) continue;
+    for (const int argument : instruction->arguments) {
+      is_needed[static_cast<std::size_t>(argument)] = true;
+    }
+    needed.push_back(*instruction);
+  }
+  std::reverse(needed.begin(), needed.end());
+
+  program_.num_inputs = static_cast<int>(input_dtypes_.size());
+  program_.num_constants = static_cast<int>(constants.size());
+  program_.num_outputs = static_cast<int>(output_dtypes_.size());
+  allocate_slots(needed, dtypes, output_registers);
+
+  std::int64_t widest = 1;
+  for (const DType dtype : dtypes) widest = std::max(widest, itemsize(dtype));
+  program_.tile = kMaxTile;
+  while (program_.tile > kMinTile &&
+         (program_.num_temporaries + 2) * program_.tile * widest > kTileBudget) {
+    program_.tile /= 2;
+  }
+  program_.slot_bytes = program_.tile * widest + kSlotPadding;
+  make_constants(constants);
+
+  program_.num_steps = static_cast<int>(steps_.size());
+  program_.input_dtypes = input_dtypes_.data();
+  program_.output_dtypes = output_dtypes_.data();
+  program_.steps = steps_.data();
+  program_.last_read = last_read_.data();
+  program_.written = written_.data();
+}
+
+// Linear scan: a temporary's buffer is free again after the last step that reads it; a result takes
+// over the buffer of an argument that dies there when their elements have one size.
+void CompiledProgram::allocate_slots(const std::vector<Instruction>& instructions,
+                                     const std::vector<DType>& dtypes,
+                                     const std::vector<int>& outputs) {
+  const int first_temporary = program_.num_inputs + program_.num_constants;
+  std::vector<int> last_read(dtypes.size(), -1);
+  for (std::size_t index = 0; index < instructions.size(); ++index) {
+    for (const int argument : instructions[index].arguments) {
+      last_read[static_cast<std::size_t>(argument)] = static_cast<int>(index);
+    }
+  }
+  last_read_.assign(last_read.begin(), last_read.begin() + program_.num_inputs);
+  written_.assign(outputs.size(), 0);
+
+  // Slots of outputs come after all temporaries, whose number is known at the end: they are counted
+  // down from -1 until then.
+  std::vector<int> slots(dtypes.size(), 0);
+  for (int slot = 0; slot < first_temporary; ++slot) slots[static_cast<std::size_t>(slot)] = slot;
+  std::vector<int> free_slots;
+  for (std::size_t index = 0; index < instructions.size(); ++index) {
+    const Instruction& instruction = instructions[index];
+    const std::int64_t size = itemsize(dtypes[static_cast<std::size_t>(instruction.result)]);
+    std::vector<int> dying;
+    int reused = -1;
+    for (const int argument : instruction.arguments) {
+      const std::size_t position = static_cast<std::size_t>(argument);
+      const int slot = slots[position];
+      if (slot < first_temporary || last_read[position] != static_cast<int>(index)) continue;
+      if (std::find(dying.begin(), dying.end(), slot) != dying.end()) continue;
+      dying.push_back(slot);
+      if (reused < 0 && itemsize(dtypes[position]) == size) reused = slot;
+    }
+    const auto output = std::find(outputs.begin(), outputs.end(), instruction.result);
+    int result = 0;
+    if (output != outputs.end()) {
+      const auto position = output - outputs.begin();
+      written_[static_cast<std::size_t>(position)] = static_cast<int>(index);
+      result = -1 - static_cast<int>(position);
+      reused = -1;
+    } else if (reused >= 0) {
+      result = reused;
+    } else if (!free_slots.empty()) {
+      result = free_slots.back();
+      free_slots.pop_back();
+    } else {
+      result = first_temporary + program_.num_temporaries++;
+    }
+    for (const int slot : dying) {
+      if (slot != reused) free_slots.push_back(slot);
+    }
+
+    ProgramStep step{};
+    step.function =
+        elementwise_kernels().find_step(instruction.opcode, instruction.dtype, instruction.source);
+    if (step.function == nullptr) {
+      invalid(index, info(instruction.opcode).name, "not available for this dtype");
+    }
+    slots[static_cast<std::size_t>(instruction.result)] = result;
+    // Negative slots wrap around here and are set right below.
+    step.result = static_cast<std::uint16_t>(result);
+    for (std::size_t position = 0; position < instruction.arguments.size(); ++position) {
+      const auto argument = static_cast<std::size_t>(instruction.arguments[position]);
+      step.arguments[position] = static_cast<std::uint16_t>(slots[argument]);
+    }
+    steps_.push_back(step);
+    program_.cost += info(instruction.opcode).cost;
+  }
+
+  const int first_output = first_temporary + program_.num_temporaries;
+  if (first_output + static_cast<int>(outputs.size()) > 4096) {
+    throw std::invalid_argument("elementwise program: too many registers alive at once");
+  }
+  const auto settle = [&](std::uint16_t& slot) {
+    const int value = static_cast<std::int16_t>(slot);
+    if (value < 0) slot = static_cast<std::uint16_t>(first_output + (-1 - value));
+  };
+  for (ProgramStep& step : steps_) {
+    settle(step.result);
+    for (std::uint16_t& argument : step.arguments) settle(argument);
+  }
+}
+
+void CompiledProgram::make_constants(const std::vector<ConstantDescription>& constants) {
+  constexpr std::size_t alignment = 64;
+  const auto tile_bytes = static_cast<std::size_t>(program_.slot_bytes);
+  if (!constants.empty()) {
+    constant_memory_.reset(
+        static_cast<std::byte*>(std::aligned_alloc(alignment, tile_bytes * constants.size())));
+    if (constant_memory_ == nullptr) throw std::bad_alloc();
+  }
+  for (std::size_t index = 0; index < constants.size(); ++index) {
+    std::byte* memory = constant_memory_.get() + index * tile_bytes;
+    write_constant(memory, constants[index], program_.tile);
+    constants_.push_back(memory);
+  }
+  program_.constants = constants_.data();
+}
+
+bool overlaps_partly(const View& output, const View& input) {
+  // The same view has equal strides on every axis that has a second element.
+  bool is_same = output.data == input.data && itemsize(output.dtype) == itemsize(input.dtype);
+  const int missing = output.rank - input.rank;
+  for (int axis = 0; axis < output.rank && is_same; ++axis) {
+    const std::int64_t length = axis < missing ? 1 : input.shape[axis - missing];
+    is_same = output.shape[axis] == length &&
+              (length <= 1 || output.strides[axis] == input.strides[axis - missing]);
+  }
+  return !is_same && views_overlap(output, input);
+}
+
+}  // namespace lumus
