@@ -11,8 +11,10 @@ namespace nb = nanobind;
 
 void bind_array(nb::module_& m);
 void bind_call_site(nb::module_& m);
+void bind_copy(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_elementwise(nb::module_& m);
+void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_reduce(nb::module_& m);
@@ -27,8 +29,10 @@ NB_MODULE(_native, m) {
 
   bind_array(m);
   bind_call_site(m);
+  bind_copy(m);
   bind_dlpack(m);
   bind_elementwise(m);
+  bind_index(m);
   bind_matmul(m);
   bind_memory(m);
   bind_reduce(m);

@@ -1,6 +1,8 @@
 // Joins the kernel tables of the instruction sets: each family has one table for each, and
 // FAMILY_kernels() gives the one in use. Add the header and the line of a family in sorted order.
+#include "kernels/copy.h"
 #include "kernels/elementwise.h"
+#include "kernels/index.h"
 #include "kernels/matmul.h"
 #include "kernels/reduce.h"
 #include "runtime/cpu.h"
@@ -34,6 +36,8 @@
 #endif
 
 // DISPATCH(FamilyKernels, family)
+DISPATCH(CopyKernels, copy)
 DISPATCH(ElementwiseKernels, elementwise)
+DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(ReduceKernels, reduce)

@@ -1,0 +1,126 @@
+// Copies, casts, fills, joins and ramps.
+#include "kernels/copy.h"
+
+#include <nanobind/nanobind.h>
+
+#include "bind/conversion.h"
+#include "bind/release.h"
+#include "bind/scalar.h"
+#include "runtime/array.h"
+#include "runtime/overlap.h"
+
+namespace nb = nanobind;
+
+namespace lumus {
+namespace {
+
+void run_copy(const View& to, const View& from) {
+  run_released(num_elements(to), [&] { copy_kernels().copy(to, from); });
+}
+
+Array copy(const Array& array) {
+  Array result = make_array(array.view.dtype, array.view.rank, array.view.shape);
+  run_copy(result.view, array.view);
+  return result;
+}
+
+bool is_same_view(const View& a, const View& b) {
+  if (a.data != b.data || a.rank != b.rank) return false;
+  for (int axis = 0; axis < a.rank; ++axis) {
+    if (a.shape[axis] != b.shape[axis] || a.strides[axis] != b.strides[axis]) return false;
+  }
+  return true;
+}
+
+void copy_into(const Array& to, const Array& from) {
+  if (is_same_view(to.view, from.view)) return;
+  const Array source = views_overlap(to.view, from.view) ? copy(from) : from;
+  run_copy(to.view, broadcasted(source, to.view.rank, to.view.shape).view);
+}
+
+Array cast(const Array& array, int dtype) {
+  Array result = make_array(static_cast<DType>(dtype), array.view.rank, array.view.shape);
+  run_released(num_elements(array.view), [&] { copy_kernels().cast(result.view, array.view); });
+  return result;
+}
+
+void fill_with(const View& to, nb::handle number) {
+  Scalar value(number);
+  value.convert(to.dtype);
+  View source = to;
+  source.data = value.view().data;
+  for (int axis = 0; axis < source.rank; ++axis) source.strides[axis] = 0;
+  run_copy(to, source);
+}
+
+void fill(const Array& array, nb::handle number) { fill_with(array.view, number); }
+
+Array full(int dtype, nb::tuple shape, nb::handle number) {
+  std::int64_t sizes[kMaxRank];
+  const int rank = read_integers(shape, sizes);
+  Array result = make_array(static_cast<DType>(dtype), rank, sizes);
+  fill_with(result.view, number);
+  return result;
+}
+
+Array concat(nb::list arrays, int axis) {
+  const Array& first = nb::cast<const Array&>(arrays[0]);
+  std::int64_t shape[kMaxRank];
+  for (int other = 0; other < first.view.rank; ++other) shape[other] = first.view.shape[other];
+  shape[axis] = 0;
+  for (nb::handle array : arrays) shape[axis] += nb::cast<const Array&>(array).view.shape[axis];
+  Array result = make_array(first.view.dtype, first.view.rank, shape);
+  View part = result.view;
+  const std::int64_t stride = part.strides[axis] * itemsize(part.dtype);
+  for (nb::handle array : arrays) {
+    const View& from = nb::cast<const Array&>(array).view;
+    part.shape[axis] = from.shape[axis];
+    run_copy(part, from);
+    part.data += from.shape[axis] * stride;
+  }
+  return result;
+}
+
+Array arange(int dtype, nb::handle start, nb::handle step, std::int64_t count) {
+  const Scalar first(start);
+  const Scalar distance(step);
+  Array result = make_array(static_cast<DType>(dtype), 1, &count);
+  run_released(count, [&] {
+    if (first.is_integer() && distance.is_integer() && !is_float(result.view.dtype)) {
+      copy_kernels().ramp_integer(result.view, first.integer(), distance.integer());
+    } else {
+      copy_kernels().ramp_real(result.view, first.real(), distance.real());
+    }
+  });
+  return result;
+}
+
+Array linspace(int dtype, nb::handle start, nb::handle stop, std::int64_t count) {
+  const double first = Scalar(start).real();
+  Scalar last(stop);
+  const double step = count > 1 ? (last.real() - first) / static_cast<double>(count - 1) : 0.0;
+  Array result = make_array(static_cast<DType>(dtype), 1, &count);
+  run_released(count, [&] { copy_kernels().ramp_real(result.view, first, step); });
+  if (count > 1) {
+    View end = last.view();
+    end.dtype = result.view.dtype;
+    end.data = result.view.data + (count - 1) * itemsize(end.dtype);
+    copy_kernels().cast(end, last.view());
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace lumus
+
+void bind_copy(nb::module_& m) {
+  using namespace lumus;
+  m.def("copy", copy);
+  m.def("copy_into", copy_into);
+  m.def("cast", cast);
+  m.def("fill", fill);
+  m.def("full", full);
+  m.def("concat", concat);
+  m.def("arange", arange);
+  m.def("linspace", linspace);
+}
