@@ -126,11 +126,18 @@ LUMUS_INLINE f32v sigmoid(f32v x) {
   const f32v quotient = (x < 0.0f ? e : f32_constant(1.0f)) / divisor.hi;
   return fma(quotient, -divisor.lo, quotient);
 }
+// Here also what rounding e lost: just below a power of two, half an ulp of e is a whole one.
 LUMUS_INLINE f64v sigmoid(f64v x) {
-  const f64v e = exp_in_range(-at_most(absolute(x), 746.0));
+  const F64Reduced part = reduce_by_ln2(-at_most(absolute(x), 746.0));
+  const f64v tail = fma(polynomial(part.r, kExpm1F64), part.r * part.r, part.r_low);
+  const F64Pair head = fast_two_sum(f64_constant(1.0), part.r);
+  const F64Pair sum = fast_two_sum(head.hi, head.lo + tail);
+  const f64v e = scale(sum.hi, part.n), e_low = scale(sum.lo, part.n);
   const F64Pair divisor = fast_two_sum(f64_constant(1.0), e);
-  const f64v quotient = (x < 0.0 ? e : f64_constant(1.0)) / divisor.hi;
-  return fma(quotient, -divisor.lo, quotient);
+  const i64v left = x < 0.0;
+  const f64v quotient = (left ? e : f64_constant(1.0)) / divisor.hi;
+  const f64v lost = left ? e_low : f64_constant(0.0);
+  return quotient + fma(quotient, -(divisor.lo + e_low), lost);
 }
 
 // A polynomial up to 0.9, then 1 - 2 / (exp(2|x|) + 1), whose last rounding dominates.

@@ -20,18 +20,18 @@ struct F64Split {
   f64v k, m;
 };
 
-// m in [2/3, 4/3).
+// m in [2/3, 4/3). Unsigned, as the sum may wrap where x is not positive.
 LUMUS_INLINE F32Split split_exponent(f32v x) {
-  const i32v shifted = bits(x) - 0x3f2aaaab;
+  const i32v shifted = reinterpret_cast<i32v>(reinterpret_cast<u32v>(x) - 0x3f2aaaabu);
   const i32v exponent = shifted >> 23;
   return {__builtin_convertvector(exponent, f32v), from_bits((shifted & 0x7fffff) + 0x3f2aaaab)};
 }
 // m in [sqrt(1/2), sqrt(2)).
 LUMUS_INLINE F64Split split_exponent(f64v x) {
-  const i64v shifted = bits(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
-  const u64v exponent = reinterpret_cast<u64v>(shifted) >> 52;  // k + 1023
-  const f64v k = from_bits(reinterpret_cast<i64v>(exponent) | 0x4330000000000000);
-  const f64v m = from_bits((shifted & 0xfffffffffffff) + 0x3fe6a09e667f3bcd);
+  const u64v shifted = reinterpret_cast<u64v>(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+  const u64v exponent = shifted >> 52;  // k + 1023
+  const f64v k = reinterpret_cast<f64v>(exponent | 0x4330000000000000u);
+  const f64v m = reinterpret_cast<f64v>((shifted & 0xfffffffffffffu) + 0x3fe6a09e667f3bcdu);
   return {k - (0x1p52 + 1023.0), m};
 }
 
