@@ -19,6 +19,9 @@
 // run in float64. Integer sums and products wrap in int64. A NaN makes max and min NaN.
 #include "kernels/reduce.h"
 
+#include <type_traits>
+
+#include "kernels/convert.h"
 #include "kernels/isa.h"
 #include "kernels/simd.h"
 #include "kernels/tile_io.h"
@@ -76,16 +79,6 @@ struct Limits<std::uint8_t> {
   static constexpr std::uint8_t lowest = 0, highest = UINT8_MAX;
 };
 
-// Integers are added and multiplied as unsigned: overflow wraps.
-template <class T>
-struct Wrapping {
-  using type = T;
-};
-template <>
-struct Wrapping<std::int64_t> {
-  using type = std::uint64_t;
-};
-
 template <class T>
 constexpr bool kIsFloat = false;
 template <>
@@ -93,18 +86,32 @@ constexpr bool kIsFloat<float> = true;
 template <>
 constexpr bool kIsFloat<double> = true;
 
+// int64 is added and multiplied as unsigned: overflow wraps.
+template <class V>
+struct UnsignedOf {
+  typedef std::uint64_t type __attribute__((vector_size(sizeof(V))));
+};
+template <>
+struct UnsignedOf<std::int64_t> {
+  typedef std::uint64_t type;
+};
+template <class T, class V>
+struct Wrapping {
+  typedef V type;
+};
+template <class V>
+struct Wrapping<std::int64_t, V> : UnsignedOf<V> {};
+
+// combine() takes a V that is T itself or any vector of T.
 template <class T>
 struct Sum {
   using Value = T;
   // -0.0 is the identity: -0.0 + x is x for x = -0.0, too.
   static constexpr T identity = kIsFloat<T> ? static_cast<T>(-0.0) : T(0);
-  LUMUS_INLINE Vec<T> combine(Vec<T> a, Vec<T> b) {
-    using U = typename Wrapping<T>::type;
-    return (Vec<T>)((Vec<U>)a + (Vec<U>)b);
-  }
-  LUMUS_INLINE T combine(T a, T b) {
-    using U = typename Wrapping<T>::type;
-    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    using U = typename Wrapping<T, V>::type;
+    return (V)((U)a + (U)b);
   }
 };
 
@@ -112,13 +119,10 @@ template <class T>
 struct Product {
   using Value = T;
   static constexpr T identity = T(1);
-  LUMUS_INLINE Vec<T> combine(Vec<T> a, Vec<T> b) {
-    using U = typename Wrapping<T>::type;
-    return (Vec<T>)((Vec<U>)a * (Vec<U>)b);
-  }
-  LUMUS_INLINE T combine(T a, T b) {
-    using U = typename Wrapping<T>::type;
-    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    using U = typename Wrapping<T, V>::type;
+    return (V)((U)a * (U)b);
   }
 };
 
@@ -127,78 +131,135 @@ template <class T>
 struct Maximum {
   using Value = T;
   static constexpr T identity = Limits<T>::lowest;
-  LUMUS_INLINE Vec<T> combine(Vec<T> a, Vec<T> b) {
-    const Vec<T> larger_one = b > a ? b : a;
-    if constexpr (kIsFloat<T>) return b != b ? b : larger_one;
-    return larger_one;
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    const V extreme = b > a ? b : a;
+    if constexpr (kIsFloat<T>) return b != b ? b : extreme;
+    return extreme;
   }
-  LUMUS_INLINE T combine(T a, T b) { return b > a || b != b ? b : a; }
 };
 
 template <class T>
 struct Minimum {
   using Value = T;
   static constexpr T identity = Limits<T>::highest;
-  LUMUS_INLINE Vec<T> combine(Vec<T> a, Vec<T> b) {
-    const Vec<T> smaller_one = b < a ? b : a;
-    if constexpr (kIsFloat<T>) return b != b ? b : smaller_one;
-    return smaller_one;
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    const V extreme = b < a ? b : a;
+    if constexpr (kIsFloat<T>) return b != b ? b : extreme;
+    return extreme;
   }
-  LUMUS_INLINE T combine(T a, T b) { return b < a || b != b ? b : a; }
 };
 
-// ---- accumulating contiguous values -------------------------------------------------------------
+// ---- vectors of an element type -----------------------------------------------------------------
 //
-// An accumulator has lanes for 128 bytes of values, whatever the width of a vector, so that the
-// order of additions is the same on every instruction set.
+// Half types are loaded as float32. `fill` stands in for absent lanes.
 
-constexpr std::int64_t kLaneBytes = 128;
-constexpr std::int64_t kLaneVectors = kLaneBytes / LUMUS_VECTOR_BYTES;
-
-template <class Partial, std::int64_t kCount, class Op>
-LUMUS_INLINE Partial fold_lanes(Partial* lanes) {
-#pragma GCC unroll 1
-  for (std::int64_t width = kCount / 2; width >= 1; width /= 2) {
-    for (std::int64_t lane = 0; lane < width; ++lane) {
-      lanes[lane] = Op::combine(lanes[lane], lanes[lane + width]);
-    }
+template <class Element>
+LUMUS_INLINE auto load_values(const Element* from) {
+  if constexpr (std::is_class_v<Element>) {
+    u16h halves;
+    std::memcpy(&halves, from, sizeof halves);
+    if constexpr (std::is_same_v<Element, Float16>) return half_to_float(halves);
+    if constexpr (std::is_same_v<Element, BFloat16>) return bfloat_to_float(halves);
+  } else {
+    return load<Element>(from);
   }
-  return lanes[0];
 }
 
-// Adds `count` values to kLaneVectors running vectors.
-template <class Op>
-LUMUS_INLINE void accumulate(Vec<typename Op::Value>* lanes, const typename Op::Value* values,
+template <class Element, class T>
+LUMUS_INLINE Vec<T> load_left(const Element* from, std::int64_t count, T fill) {
+  if constexpr (sizeof(Element) == sizeof(T)) {
+    return load_partial<T>(from, count, fill);
+  } else {
+    Element padded[kLanes<T>];
+    for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) {
+      padded[lane] = Narrow<Element>::from(fill);
+    }
+    std::memcpy(padded, from, static_cast<std::size_t>(count) * sizeof(Element));
+    return load_values(padded);
+  }
+}
+
+template <int... kIndices>
+struct Indices {};
+
+template <int kFirst, class V, int... kIndices>
+LUMUS_INLINE auto pick_lanes(V values, Indices<kIndices...>) {
+  return __builtin_shufflevector(values, values, (kFirst + kIndices)...);
+}
+
+// Combines the lanes of a vector: the upper half onto the lower one until one is left.
+template <class Op, int kCount, class V>
+LUMUS_INLINE typename Op::Value fold_vector(V values) {
+  using T = typename Op::Value;
+  if constexpr (kCount * sizeof(T) <= 16) {
+    T each[kCount];
+    std::memcpy(each, &values, sizeof each);
+    for (int width = kCount / 2; width >= 1; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) {
+        each[lane] = Op::combine(each[lane], each[lane + width]);
+      }
+    }
+    return each[0];
+  } else {
+    using Half = Indices<__integer_pack(kCount / 2)...>;
+    return fold_vector<Op, kCount / 2>(
+        Op::combine(pick_lanes<0>(values, Half{}), pick_lanes<kCount / 2>(values, Half{})));
+  }
+}
+
+// ---- accumulating contiguous values -------------------------------------------------------------
+
+// An accumulator has lanes for this many bytes of values, as many as fit the registers beside the
+// loads. From AVX2 on the order of additions does not depend on the instruction set.
+constexpr std::int64_t kLaneBytes = LUMUS_VECTOR_BYTES >= 32 ? 256 : 128;
+constexpr std::int64_t kLaneVectors = kLaneBytes / LUMUS_VECTOR_BYTES;
+
+// Adds `count` elements to kLaneVectors running vectors.
+template <class Op, class Element>
+LUMUS_INLINE void accumulate(Vec<typename Op::Value>* lanes, const Element* values,
                              std::int64_t count) {
   using T = typename Op::Value;
   constexpr std::int64_t width = kLanes<T>;
-  Vec<T> running[kLaneVectors];
-  for (int v = 0; v < kLaneVectors; ++v) running[v] = lanes[v];
   std::int64_t i = 0;
-  for (; i + width * kLaneVectors <= count; i += width * kLaneVectors) {
+  if (count >= width * kLaneVectors) {
+    Vec<T> running[kLaneVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kLaneVectors; ++v) {
-      running[v] = Op::combine(running[v], load<T>(values + i + v * width));
-    }
-  }
+    for (int v = 0; v < kLaneVectors; ++v) running[v] = lanes[v];
+    for (; i + width * kLaneVectors <= count; i += width * kLaneVectors) {
 #pragma GCC unroll 8
-  for (int v = 0; v < kLaneVectors; ++v) {
-    const std::int64_t left = count - i - v * width;
-    if (left >= width) {
-      running[v] = Op::combine(running[v], load<T>(values + i + v * width));
-    } else if (left > 0) {
-      running[v] =
-          Op::combine(running[v], load_partial<T>(values + i + v * width, left, Op::identity));
+      for (int v = 0; v < kLaneVectors; ++v) {
+        running[v] = Op::combine(running[v], load_values(values + i + v * width));
+      }
     }
+#pragma GCC unroll 8
+    for (int v = 0; v < kLaneVectors; ++v) lanes[v] = running[v];
   }
-  for (int v = 0; v < kLaneVectors; ++v) lanes[v] = running[v];
+  for (int v = 0; i < count; ++v, i += width) {
+    const std::int64_t left = count - i;
+    lanes[v] = Op::combine(lanes[v], left >= width ? load_values(values + i)
+                                                   : load_left(values + i, left, Op::identity));
+  }
+}
+
+// Combines kLaneVectors vectors until kLeft are left.
+template <class Op, int kLeft>
+LUMUS_INLINE void fold_lanes(Vec<typename Op::Value>* lanes) {
+#pragma GCC unroll 4
+  for (int width = kLaneVectors / 2; width >= kLeft; width /= 2) {
+#pragma GCC unroll 8
+    for (int v = 0; v < width; ++v) lanes[v] = Op::combine(lanes[v], lanes[v + width]);
+  }
 }
 
 // Exact operations and products: one running set of lanes.
-template <class Op>
+template <class Op, class E = typename Op::Value>
 struct PlainAccumulator {
+  using Element = E;
   using Value = typename Op::Value;
   using Partial = Value;
+  using RowOp = Op;
   static constexpr Partial identity = Op::identity;
 
   Vec<Value> lanes[kLaneVectors];
@@ -207,17 +268,14 @@ struct PlainAccumulator {
   void clear() {
     for (auto& lane : lanes) lane = splat<Value>(Op::identity);
   }
-  void feed(const Value* values, std::int64_t count) { accumulate<Op>(lanes, values, count); }
+  void feed(const Element* values, std::int64_t count) { accumulate<Op>(lanes, values, count); }
   Partial finish() {
-    constexpr std::int64_t count = kLaneBytes / static_cast<std::int64_t>(sizeof(Value));
-    Value each[count];
-    std::memcpy(each, lanes, sizeof each);
-    return fold_lanes<Partial, count, Op>(each);
+    fold_lanes<Op, 1>(lanes);
+    return fold_vector<Op, kLanes<Value>>(lanes[0]);
   }
   LUMUS_INLINE void add_columns(Partial* partials, Vec<Value> values) {
     store<Value>(partials, Op::combine(load<Value>(partials), values));
   }
-  using RowOp = Op;
 };
 
 // float64 sums: lanes of a block, added to the lanes of the whole after each block.
@@ -225,7 +283,7 @@ struct DoubleSumAccumulator : PlainAccumulator<Sum<double>> {
   void feed(const double* values, std::int64_t count) {
     constexpr std::int64_t block = 64 * kLaneBytes / 8;
     for (std::int64_t i = 0; i < count; i += block) {
-      Vec<double> inner[kLaneVectors];
+      f64v inner[kLaneVectors];
       for (auto& lane : inner) lane = splat<double>(-0.0);
       accumulate<Sum<double>>(inner, values + i, smaller(block, count - i));
       for (int v = 0; v < kLaneVectors; ++v) lanes[v] += inner[v];
@@ -233,55 +291,51 @@ struct DoubleSumAccumulator : PlainAccumulator<Sum<double>> {
   }
 };
 
-typedef float HalfVector __attribute__((vector_size(LUMUS_VECTOR_BYTES / 2)));
-
-LUMUS_INLINE f64v widen_low(f32v values) {
-  HalfVector half;
-  std::memcpy(&half, &values, sizeof half);
-  return __builtin_convertvector(half, f64v);
-}
-LUMUS_INLINE f64v widen_high(f32v values) {
-  HalfVector half;
-  std::memcpy(&half, reinterpret_cast<const char*>(&values) + sizeof half, sizeof half);
-  return __builtin_convertvector(half, f64v);
-}
-
-// float32 sums: float32 lanes for at most 32 additions, then float64.
+// Sums of float32 and the half types: float32 lanes for at most 32 additions, then 16 lanes of
+// float64.
+template <class E>
 struct FloatSumAccumulator {
+  using Element = E;
   using Value = float;
   using Partial = double;
+  using RowOp = Sum<float>;
   static constexpr Partial identity = -0.0;
-  static constexpr std::int64_t kCount = kLaneBytes / 4;
+  static constexpr int kVectors = 16 / kLanes<float>;
 
-  f64v lanes[2 * kLaneVectors];
+  f64v lanes[2 * kVectors];
 
   LUMUS_INLINE double combine(double a, double b) { return a + b; }
   void clear() {
     for (auto& lane : lanes) lane = splat<double>(-0.0);
   }
-  void feed(const float* values, std::int64_t count) {
-    constexpr std::int64_t block = 32 * kCount;
+  void feed(const Element* values, std::int64_t count) {
+    constexpr std::int64_t block = 1024;
     for (std::int64_t i = 0; i < count; i += block) {
       f32v inner[kLaneVectors];
       for (auto& lane : inner) lane = splat<float>(-0.0f);
-      accumulate<Sum<float>>(inner, values + i, smaller(block, count - i));
-      for (int v = 0; v < kLaneVectors; ++v) {
-        lanes[2 * v] += widen_low(inner[v]);
-        lanes[2 * v + 1] += widen_high(inner[v]);
+      accumulate<RowOp>(inner, values + i, smaller(block, count - i));
+      fold_lanes<RowOp, kVectors>(inner);
+      for (int v = 0; v < kVectors; ++v) {
+        const F64Pair wide = widen(inner[v]);
+        lanes[2 * v] += wide.hi;
+        lanes[2 * v + 1] += wide.lo;
       }
     }
   }
   double finish() {
-    double each[kCount];
-    std::memcpy(each, lanes, sizeof each);
-    return fold_lanes<double, kCount, Sum<double>>(each);
+#pragma GCC unroll 4
+    for (int width = kVectors; width >= 1; width /= 2) {
+#pragma GCC unroll 4
+      for (int v = 0; v < width; ++v) lanes[v] += lanes[v + width];
+    }
+    return fold_vector<Sum<double>, kLanes<double>>(lanes[0]);
   }
   LUMUS_INLINE void add_columns(double* partials, f32v values) {
     constexpr std::int64_t width = kLanes<double>;
-    store<double>(partials, load<double>(partials) + widen_low(values));
-    store<double>(partials + width, load<double>(partials + width) + widen_high(values));
+    const F64Pair wide = widen(values);
+    store<double>(partials, load<double>(partials) + wide.hi);
+    store<double>(partials + width, load<double>(partials + width) + wide.lo);
   }
-  using RowOp = Sum<float>;
 };
 
 // ---- loops over rows and columns, by accumulator ------------------------------------------------
@@ -290,15 +344,15 @@ struct FloatSumAccumulator {
 template <class Accumulator>
 void reduce_rows(const void* source, std::int64_t row_stride, std::int64_t num_rows,
                  std::int64_t length, void* partials) {
-  using Value = typename Accumulator::Value;
+  using Element = typename Accumulator::Element;
   using Partial = typename Accumulator::Partial;
-  const Value* values = static_cast<const Value*>(source);
+  const Element* values = static_cast<const Element*>(source);
   Partial* out = static_cast<Partial*>(partials);
   if (length <= kShortRow) {
     for (std::int64_t row = 0; row < num_rows; ++row, values += row_stride) {
       Partial running = Accumulator::identity;
       for (std::int64_t i = 0; i < length; ++i) {
-        running = Accumulator::combine(running, static_cast<Partial>(values[i]));
+        running = Accumulator::combine(running, widen<Partial>(values[i]));
       }
       out[row] = running;
     }
@@ -318,7 +372,7 @@ void clear_lanes(void* state) {
 }
 template <class Accumulator>
 void feed_lanes(void* state, const void* values, std::int64_t count) {
-  static_cast<Accumulator*>(state)->feed(static_cast<const typename Accumulator::Value*>(values),
+  static_cast<Accumulator*>(state)->feed(static_cast<const typename Accumulator::Element*>(values),
                                          count);
 }
 template <class Accumulator>
@@ -341,24 +395,25 @@ LUMUS_INLINE Vec<T> combine_rows(const Vec<T>* values) {
 template <class Accumulator, int kCount>
 void add_rows(const void* const* rows, std::int64_t num_columns,
               typename Accumulator::Partial* partials) {
+  using Element = typename Accumulator::Element;
   using Value = typename Accumulator::Value;
   using Partial = typename Accumulator::Partial;
   using Op = typename Accumulator::RowOp;
   constexpr std::int64_t width = kLanes<Value>;
-  const Value* sources[kCount];
-  for (int row = 0; row < kCount; ++row) sources[row] = static_cast<const Value*>(rows[row]);
+  const Element* sources[kCount];
+  for (int row = 0; row < kCount; ++row) sources[row] = static_cast<const Element*>(rows[row]);
   std::int64_t c = 0;
   for (; c + width <= num_columns; c += width) {
     Vec<Value> values[kCount];
 #pragma GCC unroll 8
-    for (int row = 0; row < kCount; ++row) values[row] = load<Value>(sources[row] + c);
+    for (int row = 0; row < kCount; ++row) values[row] = load_values(sources[row] + c);
     Accumulator::add_columns(partials + c, combine_rows<Value, Op, kCount>(values));
   }
   const std::int64_t left = num_columns - c;
   if (left > 0) {
     Vec<Value> values[kCount];
     for (int row = 0; row < kCount; ++row) {
-      values[row] = load_partial<Value>(sources[row] + c, left, Op::identity);
+      values[row] = load_left(sources[row] + c, left, Op::identity);
     }
     Partial padded[width];
     for (std::int64_t lane = 0; lane < width; ++lane) padded[lane] = Accumulator::identity;
@@ -412,7 +467,7 @@ constexpr PartialType kPartialType<std::uint8_t> = PartialType::u8;
 
 // An accumulator behind plain function pointers, so that the drivers below exist once.
 struct Reducer {
-  std::int64_t value_size;
+  std::int64_t element_size;
   std::int64_t partial_size;
   PartialType partial_type;
   void (*rows)(const void*, std::int64_t, std::int64_t, std::int64_t, void*);
@@ -425,7 +480,7 @@ struct Reducer {
 };
 
 template <class Accumulator>
-constexpr Reducer kReducer = {sizeof(typename Accumulator::Value),
+constexpr Reducer kReducer = {sizeof(typename Accumulator::Element),
                               sizeof(typename Accumulator::Partial),
                               kPartialType<typename Accumulator::Partial>,
                               reduce_rows<Accumulator>,
@@ -437,7 +492,7 @@ constexpr Reducer kReducer = {sizeof(typename Accumulator::Value),
                               merge_partials<Accumulator>};
 
 struct alignas(64) LaneState {
-  std::byte bytes[4 * kLaneBytes];
+  std::byte bytes[kLaneBytes];
 };
 
 // ---- where values come from ---------------------------------------------------------------------
@@ -666,7 +721,7 @@ void reduce_span(const Reducer& reducer, const Source& source, const Axes& reduc
     if (is_packed) {
       now = smaller(now, kTile - packed);
       source.fill(source.data + offset * source.element_size, stride, now,
-                  tile + packed * reducer.value_size);
+                  tile + packed * reducer.element_size);
       packed += now;
       if (packed == kTile) {
         reducer.feed(&lanes, tile, packed);
@@ -707,7 +762,7 @@ void reduce_whole_rows(const Reducer& reducer, const Source& source, const Plan&
     } else {
       for (std::int64_t row = 0; row < now; ++row) {
         source.fill(from + row * row_stride * source.element_size, 1, length,
-                    tile + row * length * reducer.value_size);
+                    tile + row * length * reducer.element_size);
       }
       reducer.rows(tile, length, now, length, partials);
     }
@@ -789,7 +844,7 @@ void reduce_chunk(const Reducer& reducer, const Source& source, const Axes& redu
                   std::int64_t end, std::byte* partials, std::byte* spare) {
   alignas(64) std::byte tiles[kRows * kColumnBytes];
   const std::int64_t wide = width * columns.repeats;
-  const std::int64_t tile_bytes = wide * reducer.value_size;
+  const std::int64_t tile_bytes = wide * reducer.element_size;
   reducer.identity(partials, wide);
   for (std::int64_t group = begin; group < end; group += kGroup) {
     const std::int64_t group_end = smaller(group + kGroup, end);
@@ -827,7 +882,8 @@ void reduce_by_columns(const Reducer& reducer, const Source& source, const Plan&
   columns.stride = plan.kept.strides[inner];
   columns.out_stride = plan.kept.out_strides[inner];
   const bool is_direct = source.is_direct && columns.stride == 1;
-  const std::int64_t room = (is_direct ? kColumnBytes : kColumnBytes / 2) / reducer.value_size;
+  const std::int64_t room = (is_direct ? kColumnBytes : kColumnBytes / 2) /
+                            larger(reducer.element_size, reducer.partial_size / 2);
   columns.chunk = smaller(columns.width, room);
   columns.num_chunks = divide_up(columns.width, columns.chunk);
   columns.repeats = 1;
@@ -912,9 +968,11 @@ const Reducer& exact_reducer(DType dtype) {
     case DType::float64:
       return kReducer<PlainAccumulator<Op<double>>>;
     case DType::float32:
-    case DType::float16:
-    case DType::bfloat16:
       return kReducer<PlainAccumulator<Op<float>>>;
+    case DType::float16:
+      return kReducer<PlainAccumulator<Op<float>, Float16>>;
+    case DType::bfloat16:
+      return kReducer<PlainAccumulator<Op<float>, BFloat16>>;
     case DType::int64:
       return kReducer<PlainAccumulator<Op<std::int64_t>>>;
     case DType::int32:
@@ -943,7 +1001,9 @@ const Reducer& choose_reducer(ReduceKind kind, DType dtype) {
       return kReducer<PlainAccumulator<Product<std::int64_t>>>;
     default:
       if (dtype == DType::float64) return kReducer<DoubleSumAccumulator>;
-      if (is_float(dtype)) return kReducer<FloatSumAccumulator>;
+      if (dtype == DType::float32) return kReducer<FloatSumAccumulator<float>>;
+      if (dtype == DType::float16) return kReducer<FloatSumAccumulator<Float16>>;
+      if (dtype == DType::bfloat16) return kReducer<FloatSumAccumulator<BFloat16>>;
       return kReducer<PlainAccumulator<Sum<std::int64_t>>>;
   }
 }
@@ -961,48 +1021,45 @@ constexpr FillTile kTruths[kNumDTypes] = {truth_tile<double>,       truth_tile<f
                                           truth_tile<std::int16_t>, truth_tile<std::int8_t>,
                                           truth_tile<std::uint8_t>, truth_tile<Boolean>};
 
-// Same-type gathers of max and min.
-constexpr FillTile kCopies[kNumDTypes] = {widen_tile<double, double>,
-                                          widen_tile<float, float>,
-                                          widen_tile<Float16, float>,
-                                          widen_tile<BFloat16, float>,
-                                          widen_tile<std::int64_t, std::int64_t>,
-                                          widen_tile<std::int32_t, std::int32_t>,
-                                          widen_tile<std::int16_t, std::int16_t>,
-                                          widen_tile<std::int8_t, std::int8_t>,
-                                          widen_tile<std::uint8_t, std::uint8_t>,
-                                          widen_tile<Boolean, std::uint8_t>};
-
-FillTile choose_fill(ReduceKind kind, DType dtype) {
-  const int code = static_cast<int>(dtype);
-  switch (kind) {
-    case ReduceKind::max:
-    case ReduceKind::min:
-      return kCopies[code];
-    case ReduceKind::any:
-    case ReduceKind::all:
-      return kTruths[code];
-    case ReduceKind::prod:
-      return is_float(dtype) ? kWideners<double>[code] : kWideners<std::int64_t>[code];
-    default:
-      if (dtype == DType::float64) return kWideners<double>[code];
-      return is_float(dtype) ? kWideners<float>[code] : kWideners<std::int64_t>[code];
-  }
+template <class Element>
+void copy_tile(const void* from, std::int64_t stride, std::int64_t count, void* tile) {
+  const auto* source = static_cast<const Element*>(from);
+  auto* to = static_cast<Element*>(tile);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = source[i * stride];
 }
 
+// Whether the accumulator takes the elements of the array as they are.
 bool is_direct(ReduceKind kind, DType dtype) {
   switch (kind) {
     case ReduceKind::max:
     case ReduceKind::min:
-      return !is_half(dtype);
+      return true;
     case ReduceKind::any:
     case ReduceKind::all:
       return dtype == DType::boolean;
     case ReduceKind::prod:
       return dtype == DType::float64 || dtype == DType::int64;
     default:
-      return dtype == DType::float64 || dtype == DType::float32 || dtype == DType::int64;
+      return is_float(dtype) || dtype == DType::int64;
   }
+}
+
+FillTile choose_fill(ReduceKind kind, DType dtype) {
+  const int code = static_cast<int>(dtype);
+  if (is_direct(kind, dtype)) {
+    switch (itemsize(dtype)) {
+      case 8:
+        return copy_tile<std::uint64_t>;
+      case 4:
+        return copy_tile<std::uint32_t>;
+      case 2:
+        return copy_tile<std::uint16_t>;
+      default:
+        return copy_tile<std::uint8_t>;
+    }
+  }
+  if (kind == ReduceKind::any || kind == ReduceKind::all) return kTruths[code];
+  return is_float(dtype) ? kWideners<double>[code] : kWideners<std::int64_t>[code];
 }
 
 // The result over no elements: that of the identity, but +0 for a sum and NaN for a mean.
@@ -1073,17 +1130,17 @@ struct Extremum {
 // First position of `value` (which is there) among `count` contiguous values.
 template <class T>
 std::int64_t find_first(const T* values, std::int64_t count, T value) {
-  constexpr std::int64_t step = 64;
+  constexpr std::int64_t width = kLanes<T>;
+  const Vec<T> wanted = splat<T>(value);
   const bool is_nan = value != value;
   std::int64_t i = 0;
-  for (; i + step <= count; i += step) {
-    bool any = false;
-    if (is_nan) {
-      for (std::int64_t j = 0; j < step; ++j) any |= values[i + j] != values[i + j];
-    } else {
-      for (std::int64_t j = 0; j < step; ++j) any |= values[i + j] == value;
+  if (!is_nan) {
+    for (; i + 4 * width <= count; i += 4 * width) {
+      const auto low = (load<T>(values + i) == wanted) | (load<T>(values + i + width) == wanted);
+      const auto high =
+          (load<T>(values + i + 2 * width) == wanted) | (load<T>(values + i + 3 * width) == wanted);
+      if (any(low | high)) break;
     }
-    if (any) break;
   }
   while (is_nan ? values[i] == values[i] : values[i] != value) ++i;
   return i;
@@ -1200,7 +1257,11 @@ void arg_chunk(const Source& source, std::int64_t base, std::int64_t column_stri
   alignas(64) T tiles[kRows][kArgColumns];
   alignas(64) T best[kArgColumns];
   alignas(64) Index where[kArgColumns];
-  for (std::int64_t row = 0; row < num_rows; row += kRows) {
+  std::memcpy(best, source.values(base, column_stride, num_columns, tiles[0]),
+              static_cast<std::size_t>(num_columns) * sizeof(T));
+  for (std::int64_t c = num_columns; c < kArgColumns; ++c) best[c] = T(0);
+  std::memset(where, 0, sizeof where);
+  for (std::int64_t row = 1; row < num_rows; row += kRows) {
     const int now = static_cast<int>(smaller(kRows, num_rows - row));
     const T* rows[kRows];
     for (int i = 0; i < now; ++i) {
@@ -1211,18 +1272,15 @@ void arg_chunk(const Source& source, std::int64_t base, std::int64_t column_stri
       const std::int64_t left = num_columns - c;
       Vec<T> top = load<T>(best + c);
       Vec<Index> at = load<Index>(where + c);
-      for (int i = 0; i < now; ++i) {
+      Vec<Index> index = splat<Index>(static_cast<Index>(row));
+      for (int i = 0; i < now; ++i, index += 1) {
         const Vec<T> values =
             left >= width ? load<T>(rows[i] + c) : load_partial<T>(rows[i] + c, left, T(0));
-        if (row + i == 0) {
-          top = values;
-          at = splat<Index>(0);
-          continue;
-        }
-        Vec<Index> wins = kIsMax ? values > top : values < top;
+        // With floats: greater or unordered, unless the best is NaN already.
+        auto wins = kIsMax ? values > top : values < top;
         if constexpr (kIsFloat<T>) wins |= (values != values) & (top == top);
         top = wins ? values : top;
-        at = wins ? splat<Index>(static_cast<Index>(row + i)) : at;
+        at = wins ? index : at;
       }
       store<T>(best + c, top);
       store<Index>(where + c, at);
