@@ -17,6 +17,7 @@ void bind_elementwise(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
+void bind_random(nb::module_& m);
 void bind_reduce(nb::module_& m);
 
 NB_MODULE(_native, m) {
@@ -35,5 +36,6 @@ NB_MODULE(_native, m) {
   bind_index(m);
   bind_matmul(m);
   bind_memory(m);
+  bind_random(m);
   bind_reduce(m);
 }

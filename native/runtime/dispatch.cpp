@@ -4,6 +4,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/index.h"
 #include "kernels/matmul.h"
+#include "kernels/random.h"
 #include "kernels/reduce.h"
 #include "runtime/cpu.h"
 
@@ -40,4 +41,5 @@ DISPATCH(CopyKernels, copy)
 DISPATCH(ElementwiseKernels, elementwise)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
+DISPATCH(RandomKernels, random)
 DISPATCH(ReduceKernels, reduce)
