@@ -1,0 +1,247 @@
+"""The backward engine: an iterative sweep over the recorded graph, from a tensor to its leaves.
+
+Nodes are visited in topological order (each once all its consumers are done), gradients accumulate in
+that fixed order, saved values are checked against later writes before they are used and released as
+the sweep passes. Nothing recurses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+from weakref import ref
+
+from lumus.autograd.gradients import GradStore
+from lumus.core.construct import new_tensor
+from lumus.core.dispatch import apply, apply_into, composite
+from lumus.core.dtypes import float32, is_half
+from lumus.core.kinds import TITLE, Float
+from lumus.core.mode import MODE
+from lumus.core.record import Cut, Leaf, Node
+from lumus.core.site import Site, call_site, describe, source_line
+from lumus.core.tensor import Tensor
+from lumus.errors import GradientError, GraphFreedError, SavedTensorMutatedError, ShapeError
+
+
+@composite("backward")
+def backward(
+    root: Tensor[Float],
+    grad: Tensor[Float] | None = None,
+    *,
+    create_graph: bool = False,
+    retain_graph: bool = False,
+    into: GradStore | None = None,
+) -> GradStore:
+    """See `Tensor.backward`."""
+    seed = _seed(root, grad)
+    assert root.node is not None
+    sweep = _Sweep(root.node, call_site(), create_graph, retain_graph or create_graph)
+    mode = MODE.get()
+    token = MODE.set(mode.with_(records=create_graph, notes_cuts=False))
+    try:
+        sweep.run(root.index, seed)
+        entries = sweep.gradients(seed)
+        if into is not None:
+            _accumulate(entries, into)
+    finally:
+        MODE.reset(token)
+    store = GradStore() if into is None else into
+    store._entries.update(entries)
+    store._cuts = (*store._cuts, *sweep.cuts)
+    store._root = f"the {root.node.op} of {describe(root.node.site)}"
+    return store
+
+
+def _accumulate(
+    entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]], store: GradStore
+) -> None:
+    for node, (tensor, grad) in entries.items():
+        if node in store._entries:
+            entries[node] = (tensor, store._entries[node][1] + grad)
+
+
+def _seed(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
+    """The gradient of the root itself, checked."""
+    if root.spec.dtype.kind != "float":
+        raise GradientError(
+            f"backward: a {TITLE[root.spec.dtype.kind]} tensor ({root.spec.dtype.name}) has no gradients"
+        )
+    if root.node is None:
+        why = "no op that made it was given a tensor that requires grad"
+        if root.cut is not None:
+            past = "detached" if root.cut.reason == "detach" else "made under no_grad"
+            why = f"it was {past} at {describe(root.cut.site)}"
+        raise GradientError(
+            f"backward: the tensor {root.spec!r} is not on a graph: {why}",
+            hint="create the tensors to differentiate with requires_grad=True",
+        )
+    if grad is None:
+        if root.spec.size != 1:
+            raise GradientError(
+                f"backward: the tensor has shape {root.spec.shape}, so its own gradient must be given",
+                hint="call .sum() or .mean() first, or pass grad= of that shape",
+            )
+        device = root.spec.device
+        return cast("Tensor[Float]", new_tensor(device.full(root.spec, 1.0), root.spec))
+    if grad.spec is not root.spec:
+        raise ShapeError(
+            f"backward: grad is {grad.spec!r} on {grad.spec.device}, the tensor "
+            f"{root.spec!r} on {root.spec.device}"
+        )
+    return grad
+
+
+class _Sweep:
+    """One backward pass over the graph of `root`."""
+
+    def __init__(self, root: Node, site: Site, create_graph: bool, retain_graph: bool) -> None:
+        self.root = root
+        self.site = site
+        self.create_graph = create_graph
+        self.retain_graph = retain_graph
+        self.cuts: tuple[Cut, ...] = ()
+        self.leaves: list[Leaf] = []
+        # (node -> gradient of each output); a pending gradient is a sum that is not complete yet.
+        self.pending: dict[Node, list[Tensor[Float] | None]] = {}
+        self.owned: set[int] = set()
+
+    def run(self, index: int, seed: Tensor[Float]) -> None:
+        consumers = self._count_consumers()
+        self._add(self.root, index, seed)
+        ready = [self.root]
+        while ready:
+            node = ready.pop()
+            if isinstance(node, Leaf):
+                self.leaves.append(node)
+                continue
+            grads = self._gradients_of_inputs(node)
+            for edge, grad in zip(node.edges, grads, strict=True):
+                if edge is None:
+                    continue
+                if grad is not None:
+                    self._add(edge[0], edge[1], grad)
+                consumers[edge[0]] -= 1
+                if not consumers[edge[0]]:
+                    ready.append(edge[0])
+
+    def _count_consumers(self) -> dict[Node, int]:
+        """How many edges lead to each node; raises when part of the graph has been released."""
+        counts: dict[Node, int] = {self.root: 0}
+        pending = [self.root]
+        cuts: dict[int, Cut] = {}
+        while pending:
+            node = pending.pop()
+            if node.consumed_at is not None:
+                raise _freed(node)
+            for cut in node.cuts:
+                cuts[id(cut)] = cut
+            for edge in node.edges:
+                if edge is None:
+                    continue
+                if edge[0] in counts:
+                    counts[edge[0]] += 1
+                else:
+                    counts[edge[0]] = 1
+                    pending.append(edge[0])
+        self.cuts = tuple(cuts.values())
+        return counts
+
+    def _gradients_of_inputs(self, node: Node) -> tuple[Tensor[Float] | None, ...]:
+        grads = self.pending.pop(node, None)
+        record = node.record
+        assert record is not None
+        if grads is None:  # every path to it gave no gradient
+            return (None,) * len(node.edges)
+        for name, saved in record.saved():
+            if saved.data.version != saved.version:
+                written = saved.overwritten_by()
+                if written is not None:
+                    raise _mutated(node, name, saved.spec, written)
+        if self.create_graph:
+            record = record.bound_to(node)
+        grad = self._rounded(grads[0], node.specs[0])
+        results = record.vjp(grad)
+        for edge, result in zip(node.edges, results, strict=True):
+            if edge is not None and result is not None:
+                wanted = edge[0].specs[edge[1]]
+                assert result.spec is wanted, (
+                    f"vjp of {node.op} gave {result.spec!r} for an input {wanted!r}"
+                )
+        if not self.retain_graph:
+            node.record = None
+            node.consumed_at = self.site
+        return results
+
+    def _add(self, node: Node, index: int, grad: Tensor[Float]) -> None:
+        """Adds a contribution. Half types add up in float32 and are rounded once, when complete."""
+        slots = self.pending.get(node)
+        if slots is None:
+            slots = self.pending[node] = [None] * len(node.specs)
+        total = slots[index]
+        if total is None:
+            slots[index] = grad
+        elif id(total) in self.owned and not self.create_graph:
+            addend = grad if grad.spec is total.spec else grad.astype(total.dtype)
+            apply_into("add", total, total, addend, functional="+", spelled="backward")
+        else:
+            if is_half(grad.dtype):
+                total, grad = total.astype(float32), grad.astype(float32)
+            total = total + grad
+            slots[index] = total
+            self.owned.add(id(total))
+
+    def _rounded(self, grad: Tensor[Float] | None, spec: Any) -> Tensor[Float]:
+        assert grad is not None
+        self.owned.discard(id(grad))
+        return grad if grad.spec is spec else grad.astype(spec.dtype)
+
+    def gradients(
+        self, seed: Tensor[Float]
+    ) -> dict[Node, tuple[Tensor[Float], Tensor[Float]]]:
+        """The leaves' gradients, each with memory of its own."""
+        entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]] = {}
+        taken = {seed.data.storage_id}
+        for leaf in self.leaves:
+            tensor, grads = leaf.tensor(), self.pending.pop(leaf, None)
+            if tensor is None or grads is None or grads[0] is None:
+                continue
+            grad = self._rounded(grads[0], leaf.specs[0])
+            data = grad.data
+            if data.storage_id in taken or not data.is_whole or data.use_count > 1:
+                grad = apply("copy", grad)
+            taken.add(grad.data.storage_id)
+            entries[leaf] = (tensor, grad)
+        return entries
+
+
+def _freed(node: Node) -> GraphFreedError:
+    return GraphFreedError(
+        f"backward: the values saved by {node.op} (at {describe(node.site)}) were released by the "
+        f"backward at {describe(node.consumed_at)}",
+        hint="pass retain_graph=True to that backward, or compute the result again",
+        op=node.op,
+        site=node.site,
+    )
+
+
+def _mutated(
+    node: Node, field: str, spec: Any, written: tuple[str, Site | None]
+) -> SavedTensorMutatedError:
+    op, site = written
+    return SavedTensorMutatedError(
+        f"backward: a value that {node.op} saved ({field}: {spec!r}) was overwritten before its use\n"
+        f"  saved by    {node.op} at {describe(node.site)}: {source_line(node.site)}\n"
+        f"  overwritten by {op} at {describe(site)}: {source_line(site)}",
+        hint="call backward before the write, or compute with a copy: .copy()",
+        op=node.op,
+        field=field,
+        site=node.site,
+        written_by=op,
+        written_at=site,
+    )
+
+
+@composite("cut")
+def cut(tensor: Tensor[Any]) -> Cut:
+    """The note that a detached tensor keeps of where it left its graph."""
+    assert tensor.node is not None
+    return Cut("detach", "detach", call_site(), ref(tensor.node))

@@ -1,0 +1,116 @@
+"""Switching recording off and on, for a block or a function; local to the thread or asyncio task."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from contextvars import Token
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from lumus.core.mode import MODE, Mode
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _RecordingSwitch:
+    """A context manager and decorator that sets whether ops are recorded.
+
+    As a decorator on a generator function it holds while the generator's body runs and not between its
+    yields. A `with` block inside a generator, in contrast, stays in force in the caller between yields,
+    since a generator shares its caller's context.
+    """
+
+    _records: bool
+
+    def __init__(self) -> None:
+        self._tokens: list[Token[Mode]] = []
+
+    def __enter__(self) -> None:
+        mode = MODE.get()
+        self._tokens.append(MODE.set(mode.with_(records=self._records, notes_cuts=True)))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        MODE.reset(self._tokens.pop())
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        switch = type(self)
+        if inspect.isgeneratorfunction(function):
+            return cast("Callable[P, T]", _wrap_generator(function, switch))
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run_coroutine(*args: Any, **kwargs: Any) -> Any:
+                with switch():
+                    return await function(*args, **kwargs)
+
+            return cast("Callable[P, T]", run_coroutine)
+
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> T:
+            with switch():
+                return function(*args, **kwargs)
+
+        return run
+
+
+def _wrap_generator(
+    function: Callable[..., Any], switch: type[_RecordingSwitch]
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def generate(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        step, value = generator.send, None
+        try:
+            while True:
+                try:
+                    with switch():
+                        item = step(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    value = yield item
+                    step = generator.send
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    step, value = generator.throw, error
+        finally:
+            generator.close()
+
+    return generate
+
+
+class no_grad(_RecordingSwitch):  # noqa: N801 - used as a statement, as in `with no_grad():`
+    """Ops inside are not recorded: nothing made there requires grad.
+
+    A context manager and a decorator. What is cut off here is remembered, so that a missing gradient
+    can name the line.
+
+    >>> import lumus as lm
+    >>> w = lm.tensor(2.0, requires_grad=True)
+    >>> with lm.no_grad():
+    ...     y = w * w
+    >>> y.requires_grad
+    False
+    """
+
+    _records = False
+
+
+class enable_grad(_RecordingSwitch):  # noqa: N801
+    """Ops inside are recorded again, within a `no_grad` block; a context manager and a decorator."""
+
+    _records = True
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are recorded here and now."""
+    return MODE.get().records

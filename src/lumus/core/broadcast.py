@@ -1,0 +1,95 @@
+"""NumPy's broadcasting and axis rules, on shapes alone."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+
+from lumus.errors import ArgumentError, ShapeError
+
+Shape = tuple[int, ...]
+
+
+def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
+    """The shape that all broadcast to; raises ShapeError naming `op` and the shapes."""
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    rank = max(len(shape) for shape in shapes)
+    result = [1] * rank
+    for shape in shapes:
+        offset = rank - len(shape)
+        for axis, length in enumerate(shape, offset):
+            if length != 1 and result[axis] not in (1, length):
+                listed = " and ".join(str(shape) for shape in shapes)
+                raise ShapeError(
+                    f"{op}: shapes {listed} do not broadcast: axis {axis - rank} is "
+                    f"{result[axis]} in one and {length} in another",
+                    op=op,
+                    shapes=shapes,
+                    axis=axis - rank,
+                )
+            if length != 1:
+                result[axis] = length
+    return tuple(result)
+
+
+def reduced_axes(shape: Shape, broadcast: Shape) -> tuple[int, ...]:
+    """The axes of `broadcast` along which `shape` was repeated (those a gradient is summed over)."""
+    offset = len(broadcast) - len(shape)
+    repeated = [
+        axis
+        for axis, length in enumerate(broadcast)
+        if axis < offset or (shape[axis - offset] == 1 and length != 1)
+    ]
+    return tuple(repeated)
+
+
+def normalize_axis(op: str, axis: int, ndim: int) -> int:
+    """`axis` counted from the front; raises ArgumentError outside [-ndim, ndim)."""
+    try:
+        index = operator.index(axis)
+    except TypeError:
+        raise ArgumentError(
+            f"{op}: axis must be an integer, got {axis!r}", op=op, axis=axis
+        ) from None
+    if not -ndim <= index < ndim:
+        raise ArgumentError(
+            f"{op}: axis {index} is out of range for a tensor of {ndim} "
+            f"{'axis' if ndim == 1 else 'axes'}",
+            op=op,
+            axis=index,
+        )
+    return index + ndim if index < 0 else index
+
+
+def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Several axes, counted from the front and sorted; None means all. Repeats raise ArgumentError."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, Iterable) else (axis,)
+    normalized = [normalize_axis(op, one, ndim) for one in axes]
+    if len(set(normalized)) != len(normalized):
+        raise ArgumentError(f"{op}: axis {axis} names an axis more than once", op=op, axis=axis)
+    return tuple(sorted(normalized))
+
+
+def normalize_shape(op: str, shape: int | Iterable[int]) -> Shape:
+    """A shape as a tuple of non-negative ints; a single int is a shape of one axis."""
+    lengths = shape if isinstance(shape, Iterable) else (shape,)
+    try:
+        result = tuple(operator.index(length) for length in lengths)
+    except TypeError:
+        raise ShapeError(f"{op}: a shape is integers, got {shape!r}", op=op) from None
+    if any(length < 0 for length in result):
+        raise ShapeError(f"{op}: lengths cannot be negative, got {result}", op=op, shape=result)
+    if len(result) > 16:
+        raise ShapeError(f"{op}: at most 16 axes, got {len(result)}", op=op, shape=result)
+    return result
+
+
+def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    """The shape after reducing over `axes` (counted from the front)."""
+    if keepdims:
+        return tuple(1 if axis in axes else length for axis, length in enumerate(shape))
+    return tuple(length for axis, length in enumerate(shape) if axis not in axes)

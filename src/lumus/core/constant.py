@@ -1,0 +1,70 @@
+"""Python numbers as operands: each becomes a frozen 0-d tensor of the other operand's dtype, cached."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from lumus.core.construct import new_tensor
+from lumus.core.device import Device
+from lumus.core.dtypes import INT_RANGE, DType
+from lumus.core.kinds import TITLE
+from lumus.core.spec import spec_of
+from lumus.errors import DTypeError, KindError
+
+if TYPE_CHECKING:
+    from lumus.core.tensor import Tensor
+
+Number = bool | int | float
+
+MAX_CONSTANTS = 4096
+_constants: dict[Any, Any] = {}
+
+
+def constant(value: Number, dtype: DType[Any], device: Device, op: str) -> Tensor[Any]:
+    """`value` as a frozen 0-d tensor; raises when the kind or the range of `dtype` does not admit it."""
+    key = (value, value.__class__, dtype, device)
+    if value == 0 and isinstance(value, float):
+        key = (math.copysign(1.0, value), "zero", dtype, device)
+    found = _constants.get(key)
+    if found is None:
+        check_number(value, dtype, op)
+        spec = spec_of((), dtype, device)
+        found = new_tensor(device.full(spec, value), spec)
+        found.data.freeze()
+        if len(_constants) >= MAX_CONSTANTS:
+            _constants.clear()
+        _constants[key] = found
+    result: Tensor[Any] = found
+    return result
+
+
+def check_number(value: Number, dtype: DType[Any], op: str) -> None:
+    """Raises KindError or DTypeError when a tensor of `dtype` cannot take this number."""
+    if isinstance(value, bool):
+        fits, kind = dtype.kind == "bool", "Bool"
+    elif isinstance(value, int):
+        fits, kind = dtype.kind != "bool", "Int"
+    else:
+        fits, kind = dtype.kind == "float", "Float"
+    if not fits:
+        hint = "convert the tensor with .astype(lumus.float32)"
+        if kind != "Float":
+            hint = f"write {_same_number(value, dtype)!r}, or convert the tensor with .astype(...)"
+        raise KindError(
+            f"{op}: a {TITLE[dtype.kind]} tensor ({dtype.name}) with the {kind} number {value!r}",
+            hint=hint,
+            op=op,
+        )
+    if dtype.kind == "int":
+        low, high = INT_RANGE[dtype.name]
+        if not low <= value <= high:
+            raise DTypeError(
+                f"{op}: {value} does not fit into {dtype.name}, which holds {low} to {high}",
+                hint="convert the tensor to a wider dtype with .astype(lumus.int64)",
+                op=op,
+            )
+
+
+def _same_number(value: Number, dtype: DType[Any]) -> Number:
+    return {"float": float, "int": int, "bool": bool}[dtype.kind](value)

@@ -1,0 +1,40 @@
+"""Makes tensors from data. Stands below the Tensor class, which registers itself here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lumus.core.device import Data
+from lumus.core.spec import Spec
+
+if TYPE_CHECKING:
+    from lumus.core.record import Node
+    from lumus.core.tensor import Tensor
+
+_new = object.__new__
+_tensor_class: type[Tensor[Any]]
+
+
+def register_tensor_class(cls: type[Tensor[Any]]) -> None:
+    """Called once, by core.tensor."""
+    global _tensor_class
+    _tensor_class = cls
+
+
+def new_tensor(data: Data, spec: Spec) -> Any:
+    """A tensor off any graph."""
+    tensor = _new(_tensor_class)
+    tensor.data = data
+    tensor.spec = spec
+    tensor.node = None
+    tensor.index = 0
+    tensor.cut = None
+    return tensor
+
+
+def tensor_on(data: Data, spec: Spec, node: Node | None, index: int) -> Any:
+    """A tensor that is output `index` of `node`."""
+    tensor = new_tensor(data, spec)
+    tensor.node = node
+    tensor.index = index
+    return tensor

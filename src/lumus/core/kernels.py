@@ -1,0 +1,200 @@
+"""The closed vocabulary of kernels: all that a device can be asked to run.
+
+An op says which of these computes it, and with which parameters. A device has a table from the class
+to what runs it; a device may lack some. The reference device has them all and is the oracle.
+Parameters are checked before a kernel is made: axes are counted from the front, shapes fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lumus.core.broadcast import Shape
+from lumus.core.dtypes import DType
+from lumus.core.kinds import Kind
+from lumus.core.scalar.expressions import Expression
+
+ReduceKind = Literal["sum", "mean", "prod", "max", "min", "any", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Base of the vocabulary."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name in messages and programs."""
+        return type(self).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise(Kernel):
+    """Each output is an expression of the inputs, which are broadcast together."""
+
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Kernel):
+    """Combines all elements along `axes`; with a `prologue`, those of that expression of the inputs."""
+
+    kind: ReduceKind
+    axes: tuple[int, ...]
+    keepdims: bool
+    prologue: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArgReduce(Kernel):
+    """The first position of the extreme element along `axis`, or in row-major order over all."""
+
+    kind: Literal["max", "min"]
+    axis: int | None
+    keepdims: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogSumExp(Kernel):
+    """log(sum(exp(x))) over `axes`, stable."""
+
+    axes: tuple[int, ...]
+    keepdims: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax(Kernel):
+    """exp(x) / sum(exp(x)) along `axis`, or its logarithm, stable."""
+
+    axis: int
+    log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxGrad(Kernel):
+    """Of (grad, y): y * (grad - sum(grad * y)), or grad - exp(y) * sum(grad) for the logarithm."""
+
+    axis: int
+    log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MatMul(Kernel):
+    """The matrix product by NumPy's rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(Kernel):
+    """A dense copy in row-major order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Kernel):
+    """A dense copy in another dtype."""
+
+    dtype: DType[Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape(Kernel):
+    """The same elements in row-major order under another shape: a view where strides allow."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Permute(Kernel):
+    """A view with the axes in another order."""
+
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Kernel):
+    """A view of `sizes` elements from `starts` by `steps` (of any sign but zero) along each axis."""
+
+    starts: tuple[int, ...]
+    sizes: Shape
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastTo(Kernel):
+    """A view repeated to a larger shape."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Concat(Kernel):
+    """The inputs one after the other along `axis`."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arange(Kernel):
+    """start + i * step for i < count; no inputs."""
+
+    start: float | int
+    step: float | int
+    count: int
+    dtype: DType[Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Linspace(Kernel):
+    """`count` numbers evenly from `start` to `stop`, both included; no inputs."""
+
+    start: float
+    stop: float
+    count: int
+    dtype: DType[Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class TakeAlongAxis(Kernel):
+    """Of (x, indices): x at the index given for each position, along `axis`."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterAdd(Kernel):
+    """Of (x, indices, values): x with each value added at its index along `axis`."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Kernel):
+    """Of (x, indices...): the first axes of x indexed by the index arrays broadcast together."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPut(Kernel):
+    """Of (x, values, indices...): a copy of x with values written there; the last write wins."""
+
+    accumulate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LastWriter(Kernel):
+    """Of (indices...): True where a position is the last to write its index into `shape`."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Random(Kernel):
+    """Of a key [seed, counter]: Philox numbers; element i depends on the key and i alone.
+
+    uniform on [0, 1), normal with mean 0 and deviation 1, bernoulli (True with probability `low`),
+    integers on [low, high).
+    """
+
+    distribution: Literal["uniform", "normal", "bernoulli", "integers"]
+    shape: Shape
+    dtype: DType[Kind]
+    low: float | int = 0
+    high: float | int = 1

@@ -1,0 +1,204 @@
+"""The backward graph as data: what an op keeps (records of saved values) and how ops connect (nodes).
+
+Nothing here is a closure. A `Record` is a frozen dataclass with a field for each value that its
+derivative needs; a `Node` ties it to the nodes of its inputs and to the line that made it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform
+from weakref import ref
+
+from lumus.core.construct import tensor_on
+from lumus.core.kinds import Float, K_co
+from lumus.core.site import Site
+from lumus.core.spec import Spec
+
+if TYPE_CHECKING:
+    from lumus.core.tensor import Tensor
+
+
+class Saved(Generic[K_co]):
+    """A value kept for backward: its storage, held strongly, and the version it had.
+
+    `node` and `index` say which graph it hangs on, so that it differentiates again. An op's own output
+    is saved by `saved_output`, without its node, which would make a reference cycle; the engine
+    supplies that node when a second derivative needs it.
+    """
+
+    __slots__ = ("data", "index", "is_output", "node", "spec", "version")
+
+    def __init__(self, tensor: Tensor[K_co]) -> None:
+        self.data = tensor.data
+        self.spec = tensor.spec
+        self.version: int = tensor.data.version
+        self.node: Node | None = tensor.node
+        self.index = tensor.index
+        self.is_output = False
+
+    def tensor(self) -> Tensor[K_co]:
+        """The value as a tensor on its graph. The engine has checked the version before."""
+        value: Tensor[K_co] = tensor_on(self.data, self.spec, self.node, self.index)
+        return value
+
+    def on_node(self, node: Node) -> Saved[K_co]:
+        """A copy of a saved output that hangs on its op's node."""
+        bound: Saved[K_co] = Saved.__new__(Saved)
+        bound.data, bound.spec, bound.version = self.data, self.spec, self.version
+        bound.node, bound.index, bound.is_output = node, self.index, False
+        return bound
+
+    def overwritten_by(self) -> tuple[str, Site | None] | None:
+        """(op, call site) of a later write to any of these elements, or None."""
+        if self.data.version == self.version:
+            return None
+        written: tuple[str, Site | None] | None = self.data.overwritten_since(self.version)
+        return written
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self.spec.nbytes
+
+    def __repr__(self) -> str:
+        return f"Saved({self.spec!r}, {self.nbytes} bytes)"
+
+
+def saved_output(tensor: Tensor[K_co], index: int = 0) -> Saved[K_co]:
+    """Saves output number `index` of the op being recorded."""
+    saved = Saved(tensor)
+    saved.node, saved.index, saved.is_output = None, index, True
+    return saved
+
+
+class Record(ABC):
+    """What one op keeps for its backward. Subclasses are decorated with `@record`.
+
+    The fields are the memory: `Saved` values, and plain data such as axes. The docstring is the
+    derivative in a line.
+    """
+
+    __slots__ = ()
+    saved_fields: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        """The gradient of each input, given that of the output; None where none is needed.
+
+        Written with tensor ops, so that it can be differentiated again and traced.
+        """
+
+    def saved(self) -> list[tuple[str, Saved[Any]]]:
+        """(field name, value) of everything kept."""
+        kept: list[tuple[str, Saved[Any]]] = []
+        for name in self.saved_fields:
+            value = getattr(self, name)
+            if value.__class__ is Saved:
+                kept.append((name, value))
+            elif value is not None:
+                kept.extend((f"{name}[{position}]", one) for position, one in enumerate(value))
+        return kept
+
+    def bound_to(self, node: Node) -> Record:
+        """The same record with its saved outputs hung on `node`, for a second derivative."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        for name in self.saved_fields:
+            value = values[name]
+            if isinstance(value, Saved) and value.is_output:
+                values[name] = value.on_node(node)
+        return type(self)(**values)
+
+
+R = TypeVar("R", bound=type[Record])
+
+
+@dataclass_transform(frozen_default=True)
+def record(cls: R) -> R:
+    """Makes a Record class a frozen, slotted dataclass and notes which fields are saved values."""
+    made = dataclass(frozen=True, slots=True)(cls)
+    names = [field.name for field in fields(made) if "Saved[" in str(field.type)]  # type: ignore[arg-type]
+    made.saved_fields = tuple(names)
+    return made  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a tensor left the graph: detached, or made while recording was off."""
+
+    reason: Literal["detach", "no_grad"]
+    op: str
+    site: Site
+    source: ref[Node] | None
+
+    def reaches(self, leaf: Node) -> bool | None:
+        """Whether what was cut off led to `leaf`; None when that graph no longer exists."""
+        node = self.source() if self.source is not None else None
+        if node is None:
+            return None
+        pending, seen = [node], {id(node)}
+        while pending:
+            current = pending.pop()
+            if current is leaf:
+                return True
+            for edge in current.edges:
+                if edge is not None and id(edge[0]) not in seen:
+                    seen.add(id(edge[0]))
+                    pending.append(edge[0])
+        return False
+
+
+Edge = tuple["Node", int]
+"""A node and which of its outputs is meant."""
+
+
+class Node:
+    """One recorded op: its record, an edge for each input (None: needs no gradient), its line.
+
+    `consumed_at` is the call site of the backward that released the record.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "attrs",
+        "consumed_at",
+        "cuts",
+        "edges",
+        "op",
+        "record",
+        "site",
+        "specs",
+    )
+
+    def __init__(
+        self,
+        op: str,
+        attrs: Any,
+        record: Record | None,
+        edges: tuple[Edge | None, ...],
+        specs: tuple[Spec, ...],
+        site: Site | None,
+        cuts: tuple[Cut, ...],
+    ) -> None:
+        self.op = op
+        self.attrs = attrs
+        self.record = record
+        self.edges = edges
+        self.specs = specs
+        self.site = site
+        self.cuts = cuts
+        self.consumed_at: Site | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.op} -> {', '.join(map(repr, self.specs))}>"
+
+
+class Leaf(Node):
+    """Where a graph begins: a tensor that requires grad and was not computed."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor[Float], site: Site | None) -> None:
+        super().__init__("leaf", None, None, (), (tensor.spec,), site, ())
+        self.tensor = ref(tensor)

@@ -1,0 +1,49 @@
+"""Call sites: which line of the user's program made an op."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from pathlib import Path
+from types import CodeType
+
+from lumus import _native
+
+Site = _native.Site
+
+_native.set_internal_prefix(str(Path(__file__).resolve().parent.parent) + os.sep)
+
+call_site = _native.call_site
+"""The innermost frame outside lumus, as its code object and instruction offset; no frame is kept."""
+
+
+def line_of(site: Site | None) -> tuple[str, int]:
+    """File and line number of a call site."""
+    if site is None:
+        return ("<unknown>", 0)
+    return (site.code.co_filename, _line_number(site.code, site.lasti))
+
+
+def _line_number(code: CodeType, lasti: int) -> int:
+    for start, end, line in code.co_lines():
+        if start <= lasti < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+def describe(site: Site | None) -> str:
+    """`file:line`, with the file's path shortened where it lies below the current folder."""
+    file, line = line_of(site)
+    if site is None:
+        return "an unknown line"
+    try:
+        relative = os.path.relpath(file)
+    except ValueError:  # another drive
+        relative = file
+    return f"{file if relative.startswith('..') else relative}:{line}"
+
+
+def source_line(site: Site | None) -> str:
+    """The text of the line, stripped; empty when the source is not there."""
+    file, line = line_of(site)
+    return linecache.getline(file, line).strip()

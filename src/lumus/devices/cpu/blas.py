@@ -1,0 +1,32 @@
+"""Finds OpenBLAS (the `scipy-openblas32` package) and loads it at the first matrix product."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from lumus import _native
+
+_LIBRARY = {"darwin": "libscipy_openblas.dylib", "win32": "libscipy_openblas.dll"}
+_loaded = False
+
+
+def ensure_blas() -> None:
+    """Loads the library once, with one thread of its own: products are split by lumus's pool."""
+    global _loaded
+    if not _loaded:
+        _native.load_blas(str(blas_path()))
+        _loaded = True
+
+
+def blas_path() -> Path:
+    """Where the shared library lies; found without importing its package."""
+    found = importlib.util.find_spec("scipy_openblas32")
+    if found is None or found.origin is None:
+        raise ImportError(
+            "lumus needs the package scipy-openblas32, which is not installed\n"
+            "hint: pip install scipy-openblas32"
+        )
+    name = _LIBRARY.get(sys.platform, "libscipy_openblas.so")
+    return Path(found.origin).parent / "lib" / name

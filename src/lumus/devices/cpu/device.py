@@ -1,0 +1,169 @@
+"""The CPU device: the kernel vocabulary on the native kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lumus import _native
+from lumus.core import kernels as k
+from lumus.core.device import Run, register_device
+from lumus.core.kernels import Kernel
+from lumus.core.scalar.expressions import Expression
+from lumus.core.scalar.program import compile_program
+from lumus.core.spec import Spec
+from lumus.devices.cpu.blas import ensure_blas
+from lumus.devices.host import HostDevice
+
+Specs = tuple[Spec, ...]
+Builder = Callable[[Any, Specs, Specs], Run]
+
+
+def _program(expression: Expression, inputs: Specs, outputs: Specs) -> _native.Program:
+    return _native.Program(
+        *compile_program(
+            expression,
+            tuple(spec.dtype for spec in inputs),
+            tuple(spec.dtype for spec in outputs),
+        )
+    )
+
+
+def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
+    program = _program(kernel.expression, inputs, outputs)
+    by_count: dict[int, Run] = {1: program.run1, 2: program.run2, 3: program.run3}
+    return by_count.get(len(inputs)) or (lambda *data: program.run(data))
+
+
+def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Run:
+    program = None
+    rank, dtype = inputs[0].ndim, inputs[0].dtype
+    if kernel.prologue is not None:
+        rank = max(spec.ndim for spec in inputs)
+        dtype = outputs[0].dtype
+        value = outputs[0].with_dtype(dtype)
+        program = _program(kernel.prologue, inputs, (value,))
+    reduction = _native.Reduction(
+        kernel.kind, program, dtype.code, outputs[0].dtype.code, kernel.axes, rank, kernel.keepdims
+    )
+    return reduction.run1 if len(inputs) == 1 else (lambda *data: reduction.run(data))
+
+
+def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
+    code, shape = kernel.dtype.code, kernel.shape
+    if kernel.distribution == "uniform":
+        return lambda key: _native.random_uniform(key, code, shape)
+    if kernel.distribution == "normal":
+        return lambda key: _native.random_normal(key, code, shape)
+    if kernel.distribution == "bernoulli":
+        return lambda key: _native.random_bernoulli(key, kernel.low, shape)
+    low, high = int(kernel.low), int(kernel.high)
+    return lambda key: _native.random_integers(key, low, high, code, shape)
+
+
+def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Run:
+    ensure_blas()
+    return _native.matmul
+
+
+def _softmax(kernel: k.Softmax, inputs: Specs, outputs: Specs) -> Run:
+    run = _native.log_softmax if kernel.log else _native.softmax
+    return lambda x: run(x, kernel.axis)
+
+
+def _softmax_grad(kernel: k.SoftmaxGrad, inputs: Specs, outputs: Specs) -> Run:
+    run = _native.log_softmax_grad if kernel.log else _native.softmax_grad
+    return lambda grad, y: run(grad, y, kernel.axis)
+
+
+TABLE: dict[type[Kernel], Builder] = {
+    k.Arange: lambda kernel, i, o: (
+        lambda: _native.arange(kernel.dtype.code, kernel.start, kernel.step, kernel.count)
+    ),
+    k.ArgReduce: lambda kernel, i, o: (
+        lambda x: _native.arg_reduce(kernel.kind, x, kernel.axis, kernel.keepdims)
+    ),
+    k.BroadcastTo: lambda kernel, i, o: lambda x: x.broadcast(kernel.shape),
+    k.Cast: lambda kernel, i, o: lambda x: _native.cast(x, kernel.dtype.code),
+    k.Concat: lambda kernel, i, o: lambda *data: _native.concat(data, kernel.axis),
+    k.Copy: lambda kernel, i, o: _native.copy,
+    k.Elementwise: _elementwise,
+    k.Index: lambda kernel, i, o: lambda x, *indices: _native.index(x, indices),
+    k.IndexPut: lambda kernel, i, o: (
+        lambda x, values, *indices: _native.index_put(x, indices, values, kernel.accumulate)
+    ),
+    k.LastWriter: lambda kernel, i, o: (
+        lambda *indices: _native.last_writer(kernel.shape, indices)
+    ),
+    k.Linspace: lambda kernel, i, o: (
+        lambda: _native.linspace(kernel.dtype.code, kernel.start, kernel.stop, kernel.count)
+    ),
+    k.LogSumExp: lambda kernel, i, o: (
+        lambda x: _native.logsumexp(x, kernel.axes, kernel.keepdims)
+    ),
+    k.MatMul: _matmul,
+    k.Permute: lambda kernel, i, o: lambda x: x.permute(kernel.axes),
+    k.Random: _random,
+    k.Reduce: _reduce,
+    k.Reshape: lambda kernel, i, o: lambda x: x.reshape(kernel.shape),
+    k.ScatterAdd: lambda kernel, i, o: (
+        lambda x, indices, values: _native.scatter_add(x, indices, values, kernel.axis)
+    ),
+    k.Slice: lambda kernel, i, o: (
+        lambda x: x.slice(kernel.starts, kernel.sizes, kernel.steps)
+    ),
+    k.Softmax: _softmax,
+    k.SoftmaxGrad: _softmax_grad,
+    k.TakeAlongAxis: lambda kernel, i, o: (
+        lambda x, indices: _native.take_along_axis(x, indices, kernel.axis)
+    ),
+}
+
+
+def _elementwise_into(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
+    return _program(kernel.expression, inputs, outputs).run_into
+
+
+def _index_put_into(kernel: k.IndexPut, inputs: Specs, outputs: Specs) -> Run:
+    def run(targets: Any, data: Any) -> None:
+        _native.index_put_into(targets[0], data[2:], data[1], kernel.accumulate)
+
+    return run
+
+
+def _copy_into(kernel: k.Copy, inputs: Specs, outputs: Specs) -> Run:
+    return lambda targets, data: _native.copy_into(targets[0], data[0])
+
+
+TABLE_INTO: dict[type[Kernel], Builder] = {
+    k.BroadcastTo: _copy_into,
+    k.Copy: _copy_into,
+    k.Elementwise: _elementwise_into,
+    k.IndexPut: _index_put_into,
+}
+
+
+class CpuDevice(HostDevice):
+    """The native kernels, on the threads of the pool."""
+
+    name = "cpu"
+
+    def prepare(self, kernel: Kernel, inputs: Specs, outputs: Specs) -> Run:
+        builder = TABLE.get(type(kernel))
+        if builder is None:
+            raise self.unsupported(kernel, outputs[0].dtype.name)
+        return builder(kernel, inputs, outputs)
+
+    def prepare_into(self, kernel: Kernel, inputs: Specs, outputs: Specs) -> Run:
+        builder = TABLE_INTO.get(type(kernel))
+        if builder is not None:
+            return builder(kernel, inputs, outputs)
+        run = self.prepare(kernel, inputs, outputs)
+
+        def run_and_copy(targets: Any, data: Any) -> None:
+            _native.copy_into(targets[0], run(*data))
+
+        return run_and_copy
+
+
+CPU = register_device(CpuDevice())

@@ -1,0 +1,120 @@
+"""Every exception that lumus raises.
+
+    LumusError
+    ├── ShapeError              (ValueError)            shapes that do not fit
+    ├── KindError               (TypeError)             Float, Int and Bool mixed, or an op on the wrong kind
+    ├── DTypeError              (TypeError)             a dtype that cannot be used or converted here
+    ├── ArgumentError           (ValueError)            an argument outside its range
+    ├── IndexRangeError         (IndexError)            an index outside its axis
+    ├── DeviceError             (ValueError)            tensors on different devices, an unknown device
+    │   └── UnsupportedOnDeviceError (NotImplementedError)  a device that lacks a kernel
+    ├── GradientError           (RuntimeError)          something that cannot be differentiated as asked
+    │   ├── MissingGradientError    (KeyError)          a gradient store without that tensor
+    │   ├── GraphFreedError                             backward through a graph already consumed
+    │   ├── SavedTensorMutatedError                     a value saved for backward was overwritten
+    │   └── RecordedWriteError                          an in-place write that autograd would not see
+    ├── ReadOnlyError           (ValueError)            a write to frozen or overlapping memory
+    ├── TraceError              (RuntimeError)          a value needed while only shapes are known
+    ├── StateError              (ValueError)            a state dict that does not fit its module
+    └── FileFormatError         (ValueError)            a file that is not what it should be
+
+A message is one line of what went wrong, with the op's name and what came; then, when there is a fix
+that works, one line that starts with ``hint:``. The parts are fields, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class LumusError(Exception):
+    """Base of all lumus errors.
+
+    Fields given by keyword become attributes (``op``, ``specs``, ``axis``, ``site``, ...).
+    """
+
+    op: str | None = None
+    hint: str | None = None
+
+    def __init__(self, message: str, *, hint: str | None = None, **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.message, dict(self.__dict__)))
+
+
+def _rebuild(kind: type[LumusError], message: str, fields: dict[str, Any]) -> LumusError:
+    error = kind(message)
+    error.__dict__.update(fields)
+    return error
+
+
+class ShapeError(LumusError, ValueError):
+    """Shapes that do not fit together, or do not fit the operation."""
+
+
+class KindError(LumusError, TypeError):
+    """Kinds (Float, Int, Bool) mixed, or an operation on a kind that lacks it."""
+
+
+class DTypeError(LumusError, TypeError):
+    """A dtype that cannot be used, or a value that the dtype cannot hold."""
+
+
+class ArgumentError(LumusError, ValueError):
+    """An argument outside the values that are allowed."""
+
+
+class IndexRangeError(LumusError, IndexError):
+    """An index outside its axis. Fields: ``index``, ``bound``, ``axis``, ``position``."""
+
+
+class DeviceError(LumusError, ValueError):
+    """Tensors on different devices, or a device that does not exist."""
+
+
+class UnsupportedOnDeviceError(DeviceError, NotImplementedError):
+    """A device that lacks the kernel. Fields: ``op``, ``kernel``, ``dtype``, ``device``."""
+
+
+class GradientError(LumusError, RuntimeError):
+    """Something that cannot be differentiated in the way that was asked."""
+
+
+class MissingGradientError(GradientError, KeyError):
+    """A gradient store was asked for a tensor that backward did not reach; ``reason`` says why."""
+
+
+class GraphFreedError(GradientError):
+    """Backward through a graph whose saved values an earlier backward released."""
+
+
+class SavedTensorMutatedError(GradientError):
+    """A value that backward needs was overwritten after it was saved."""
+
+
+class RecordedWriteError(GradientError):
+    """An in-place write to a tensor of a recorded graph, which autograd would not see."""
+
+
+class ReadOnlyError(LumusError, ValueError):
+    """A write to a frozen tensor, or to one whose elements share memory."""
+
+
+class TraceError(LumusError, RuntimeError):
+    """A value was needed where only its shape and dtype are known."""
+
+
+class StateError(LumusError, ValueError):
+    """A state dict that does not fit; fields ``missing``, ``unexpected``, ``mismatched``."""
+
+
+class FileFormatError(LumusError, ValueError):
+    """A file that is damaged, or is not of the format that was expected."""

@@ -1,0 +1,74 @@
+"""map: an expression of several tensors, computed in one pass. The tool for vjps of elementwise ops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from lumus.core.dispatch import apply
+from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kinds import Float
+from lumus.core.op import ElementwiseOp, Needs, Specs, register
+from lumus.core.record import Record, Saved, record
+from lumus.core.scalar.expressions import Expression
+from lumus.core.scalar.tangent import vjp
+from lumus.core.tensor import Tensor
+from lumus.ops.broadcasting import sum_to
+
+
+@dataclass(frozen=True, slots=True)
+class MapAttrs:
+    """The expression, whose inputs are the tensors in order."""
+
+    expression: Expression
+
+
+_vjps: dict[tuple[Expression, int], Expression] = {}
+
+
+def _vjp_of(expression: Expression, index: int) -> Expression:
+    found = _vjps.get((expression, index))
+    if found is None:
+        found = _vjps[expression, index] = vjp(expression, index)
+    return found
+
+
+@record
+class MapRecord(Record):
+    """d f(x_0, x_1, ...) / d x_i = grad * (the symbolic derivative of f by x_i)."""
+
+    expression: Expression
+    inputs: tuple[Saved[Any], ...]
+    needs: Needs
+
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        tensors = [saved.tensor() for saved in self.inputs]
+        return tuple(
+            sum_to(fused(_vjp_of(self.expression, index), grad, *tensors), tensor.spec)
+            if self.needs[index]
+            else None
+            for index, tensor in enumerate(tensors)
+        )
+
+
+@register
+class Map(ElementwiseOp):
+    name = "map"
+    attrs = MapAttrs
+    kinds = ("float",)
+
+    def kernel(self, specs: Specs, attrs: MapAttrs) -> Kernel:
+        return Elementwise(attrs.expression)
+
+    def record(
+        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: MapAttrs, needs: Needs
+    ) -> Record:
+        return MapRecord(attrs.expression, tuple([Saved(tensor) for tensor in inputs]), needs)
+
+
+def fused(expression: Expression, *tensors: Tensor[Float]) -> Tensor[Float]:
+    """`expression` of Float tensors, broadcast together, in one pass; differentiable to any order.
+
+    The expression is built once, where it is used: ``_GRAD = expression(lambda grad, y: grad * (1 - y * y))``.
+    """
+    return cast("Tensor[Float]", apply("map", *tensors, expression=expression))
