@@ -51,9 +51,7 @@ def backward(
     return store
 
 
-def _accumulate(
-    entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]], store: GradStore
-) -> None:
+def _accumulate(entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]], store: GradStore) -> None:
     for node, (tensor, grad) in entries.items():
         if node in store._entries:
             entries[node] = (tensor, store._entries[node][1] + grad)
@@ -194,9 +192,7 @@ class _Sweep:
         self.owned.discard(id(grad))
         return grad if grad.spec is spec else grad.astype(spec.dtype)
 
-    def gradients(
-        self, seed: Tensor[Float]
-    ) -> dict[Node, tuple[Tensor[Float], Tensor[Float]]]:
+    def gradients(self, seed: Tensor[Float]) -> dict[Node, tuple[Tensor[Float], Tensor[Float]]]:
         """The leaves' gradients, each with memory of its own."""
         entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]] = {}
         taken = {seed.data.storage_id}

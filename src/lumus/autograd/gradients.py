@@ -174,7 +174,9 @@ def _cut_text(cut: Cut) -> str:
 
 def _hint(reason: str) -> str | None:
     if "never required grad" in reason:
-        return "create it with requires_grad=True, or call .requires_grad_() before the forward pass"
+        return (
+            "create it with requires_grad=True, or call .requires_grad_() before the forward pass"
+        )
     if "computed" in reason:
         return "detach it and make it a leaf, or use lumus.grad with it as an argument"
     if "not connected" in reason:
@@ -187,7 +189,12 @@ def _global_norm(grads: list[Tensor[Float]]) -> Tensor[Float]:
     token = MODE.set(mode.with_(records=False, notes_cuts=False))
     try:
         wide = [grad.astype(float32) if is_half(grad.dtype) else grad for grad in grads]
-        largest = apply("max", _joined([grad.abs().max() for grad in wide if grad.size]), axes=(0,), keepdims=False)  # noqa: E501
+        largest = apply(
+            "max",
+            _joined([grad.abs().max() for grad in wide if grad.size]),
+            axes=(0,),
+            keepdims=False,
+        )  # noqa: E501
         # A zero scale would give 0/0; where it is zero or infinite, the plain sum is the answer.
         scale = apply("where", (largest > 0) & largest.isfinite(), largest, largest * 0 + 1)
         squares = [((grad / scale.astype(grad.dtype)).square()).sum() for grad in wide]

@@ -650,7 +650,9 @@ class Tensor(Generic[K]):
         return _reduce("sum", self, axis, keepdims)
 
     @overload
-    def prod(self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Float]: ...
+    def prod(
+        self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False
+    ) -> Tensor[Float]: ...
     @overload
     def prod(self: Tensor[Int], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Int]: ...
     def prod(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
@@ -677,7 +679,9 @@ class Tensor(Generic[K]):
         """See `lumus.mean`."""
         return cast("Tensor[Float]", _reduce("mean", self, axis, keepdims))
 
-    def logsumexp(self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Float]:
+    def logsumexp(
+        self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False
+    ) -> Tensor[Float]:
         """See `lumus.logsumexp`."""
         return cast("Tensor[Float]", _reduce("logsumexp", self, axis, keepdims))
 
@@ -932,6 +936,8 @@ def leaf(tensor: Tensor[K], requires_grad: bool) -> Tensor[K]:
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-def tensor_from_data(data: Any, shape: tuple[int, ...], dtype: DType[K], device: Device) -> Tensor[K]:
+def tensor_from_data(
+    data: Any, shape: tuple[int, ...], dtype: DType[K], device: Device
+) -> Tensor[K]:
     """A tensor on data that a device made."""
     return cast("Tensor[K]", new_tensor(data, spec_of(shape, dtype, device)))

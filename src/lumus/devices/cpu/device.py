@@ -92,15 +92,11 @@ TABLE: dict[type[Kernel], Builder] = {
     k.IndexPut: lambda kernel, i, o: (
         lambda x, values, *indices: _native.index_put(x, indices, values, kernel.accumulate)
     ),
-    k.LastWriter: lambda kernel, i, o: (
-        lambda *indices: _native.last_writer(kernel.shape, indices)
-    ),
+    k.LastWriter: lambda kernel, i, o: lambda *indices: _native.last_writer(kernel.shape, indices),
     k.Linspace: lambda kernel, i, o: (
         lambda: _native.linspace(kernel.dtype.code, kernel.start, kernel.stop, kernel.count)
     ),
-    k.LogSumExp: lambda kernel, i, o: (
-        lambda x: _native.logsumexp(x, kernel.axes, kernel.keepdims)
-    ),
+    k.LogSumExp: lambda kernel, i, o: lambda x: _native.logsumexp(x, kernel.axes, kernel.keepdims),
     k.MatMul: _matmul,
     k.Permute: lambda kernel, i, o: lambda x: x.permute(kernel.axes),
     k.Random: _random,
@@ -109,9 +105,7 @@ TABLE: dict[type[Kernel], Builder] = {
     k.ScatterAdd: lambda kernel, i, o: (
         lambda x, indices, values: _native.scatter_add(x, indices, values, kernel.axis)
     ),
-    k.Slice: lambda kernel, i, o: (
-        lambda x: x.slice(kernel.starts, kernel.sizes, kernel.steps)
-    ),
+    k.Slice: lambda kernel, i, o: lambda x: x.slice(kernel.starts, kernel.sizes, kernel.steps),
     k.Softmax: _softmax,
     k.SoftmaxGrad: _softmax_grad,
     k.TakeAlongAxis: lambda kernel, i, o: (

@@ -1,0 +1,33 @@
+"""less: where one tensor is below another."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from lumus.core.dispatch import apply
+from lumus.core.kinds import Bool
+from lumus.core.op import Comparison, register
+from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import expression
+from lumus.core.tensor import Tensor, operands
+
+
+@register
+class Less(Comparison):
+    name = "less"
+    scalar = expression(lambda x, y: scalar.less(x, y))
+
+
+def less(x: Tensor[Any] | float, y: Tensor[Any] | float) -> Tensor[Bool]:
+    """True where ``x < y``; False at NaN.
+
+    **Shapes.** Broadcast together.
+    **Kinds.** Float or Int, both the same; dtypes promote within the kind.
+    **Gradient.** None: the result is Bool.
+    **Raises.** KindError for Bool or mixed kinds, ShapeError for shapes that do not broadcast.
+
+    >>> import lumus as lm
+    >>> lm.less(lm.tensor([1.0, 2.0]), 1.0).tolist()
+    [False, False]
+    """
+    return cast("Tensor[Bool]", apply("less", *operands("less", x, y)))

@@ -1,0 +1,48 @@
+"""ceil: the smallest integer not below each element."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from lumus.core.dispatch import apply
+from lumus.core.kinds import Float
+from lumus.core.op import ElementwiseOp, Needs, register
+from lumus.core.record import Record, record
+from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import expression
+from lumus.core.tensor import Tensor
+from lumus.ops.broadcasting import zeros
+
+
+@record
+class CeilRecord(Record):
+    """d ceil(x) / dx = 0."""
+
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        return (zeros(grad.spec),)
+
+
+@register
+class Ceil(ElementwiseOp):
+    name = "ceil"
+    scalar = expression(lambda x: scalar.ceil(x))
+
+    def record(
+        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs
+    ) -> Record:
+        return CeilRecord()
+
+
+def ceil(x: Tensor[Float]) -> Tensor[Float]:
+    """The smallest integer not below each element.
+
+    **Shapes.** Any; the result has the shape of `x`.
+    **Kinds.** Float; half types compute in float32.
+    **Gradient.** 0 everywhere.
+    **Raises.** KindError for Int and Bool.
+
+    >>> import lumus as lm
+    >>> lm.ceil(lm.tensor([1.5, -1.5])).tolist()
+    [2.0, -1.0]
+    """
+    return cast("Tensor[Float]", apply("ceil", x))

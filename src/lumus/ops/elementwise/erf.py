@@ -1,0 +1,53 @@
+"""erf: the error function of each element."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from lumus.core.dispatch import apply
+from lumus.core.kinds import Float
+from lumus.core.op import ElementwiseOp, Needs, register
+from lumus.core.record import Record, Saved, record
+from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import expression
+from lumus.core.tensor import Tensor
+from lumus.ops.elementwise.map import fused
+
+_TWO_OVER_SQRT_PI = 1.1283791670955126
+_GRAD = expression(lambda grad, x: grad * (_TWO_OVER_SQRT_PI * scalar.exp(-(x * x))))
+
+
+@record
+class ErfRecord(Record):
+    """d erf(x) / dx = grad * 2 / sqrt(pi) * e**-x**2."""
+
+    x: Saved[Float]
+
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        return (fused(_GRAD, grad, self.x.tensor()),)
+
+
+@register
+class Erf(ElementwiseOp):
+    name = "erf"
+    scalar = expression(lambda x: scalar.erf(x))
+
+    def record(
+        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs
+    ) -> Record:
+        return ErfRecord(Saved(inputs[0]))
+
+
+def erf(x: Tensor[Float]) -> Tensor[Float]:
+    """The error function of each element: ``2 / sqrt(pi)`` times the integral of ``e**-t**2`` from 0 to x.
+
+    **Shapes.** Any; the result has the shape of `x`.
+    **Kinds.** Float; half types compute in float32.
+    **Gradient.** ``2 / sqrt(pi) * e**-x**2``.
+    **Raises.** KindError for Int and Bool.
+
+    >>> import lumus as lm
+    >>> lm.erf(lm.tensor([0.0, 10.0])).tolist()
+    [0.0, 1.0]
+    """
+    return cast("Tensor[Float]", apply("erf", x))

@@ -1,0 +1,48 @@
+"""floor: the largest integer not above each element."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from lumus.core.dispatch import apply
+from lumus.core.kinds import Float
+from lumus.core.op import ElementwiseOp, Needs, register
+from lumus.core.record import Record, record
+from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import expression
+from lumus.core.tensor import Tensor
+from lumus.ops.broadcasting import zeros
+
+
+@record
+class FloorRecord(Record):
+    """d floor(x) / dx = 0."""
+
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        return (zeros(grad.spec),)
+
+
+@register
+class Floor(ElementwiseOp):
+    name = "floor"
+    scalar = expression(lambda x: scalar.floor(x))
+
+    def record(
+        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs
+    ) -> Record:
+        return FloorRecord()
+
+
+def floor(x: Tensor[Float]) -> Tensor[Float]:
+    """The largest integer not above each element.
+
+    **Shapes.** Any; the result has the shape of `x`.
+    **Kinds.** Float; half types compute in float32.
+    **Gradient.** 0 everywhere.
+    **Raises.** KindError for Int and Bool.
+
+    >>> import lumus as lm
+    >>> lm.floor(lm.tensor([1.5, -1.5])).tolist()
+    [1.0, -2.0]
+    """
+    return cast("Tensor[Float]", apply("floor", x))
