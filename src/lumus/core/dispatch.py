@@ -18,8 +18,8 @@ from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.mode import MODE, Mode
 from lumus.core.op import OPS, Op
 from lumus.core.record import Cut, Node
-from lumus.core.site import call_site
 from lumus.core.scalar.expressions import Expression
+from lumus.core.site import call_site
 from lumus.core.spec import Spec
 from lumus.errors import (
     DeviceError,

@@ -119,6 +119,15 @@ class Slice(Kernel):
 
 
 @dataclass(frozen=True, slots=True)
+class Unslice(Kernel):
+    """Zeros of `shape` with the input's elements from `starts` by `steps`: what Slice transposes to."""
+
+    shape: Shape
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BroadcastTo(Kernel):
     """A view repeated to a larger shape."""
 

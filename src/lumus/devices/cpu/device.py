@@ -76,6 +76,17 @@ def _softmax_grad(kernel: k.SoftmaxGrad, inputs: Specs, outputs: Specs) -> Run:
     return lambda grad, y: run(grad, y, kernel.axis)
 
 
+def _unslice(kernel: k.Unslice, inputs: Specs, outputs: Specs) -> Run:
+    code, sizes = outputs[0].dtype.code, inputs[0].shape
+
+    def run(x: Any) -> Any:
+        zeros = _native.full(code, kernel.shape, 0)
+        _native.copy_into(zeros.slice(kernel.starts, sizes, kernel.steps), x)
+        return zeros
+
+    return run
+
+
 TABLE: dict[type[Kernel], Builder] = {
     k.Arange: lambda kernel, i, o: (
         lambda: _native.arange(kernel.dtype.code, kernel.start, kernel.step, kernel.count)
@@ -108,6 +119,7 @@ TABLE: dict[type[Kernel], Builder] = {
     k.Slice: lambda kernel, i, o: lambda x: x.slice(kernel.starts, kernel.sizes, kernel.steps),
     k.Softmax: _softmax,
     k.SoftmaxGrad: _softmax_grad,
+    k.Unslice: _unslice,
     k.TakeAlongAxis: lambda kernel, i, o: (
         lambda x, indices: _native.take_along_axis(x, indices, kernel.axis)
     ),

@@ -1,0 +1,66 @@
+"""argmin: the position of the smallest element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from lumus.core.broadcast import normalize_axis, reduced_shape
+from lumus.core.dispatch import apply
+from lumus.core.dtypes import int64
+from lumus.core.kernels import ArgReduce, Kernel
+from lumus.core.kinds import Int
+from lumus.core.op import Op, Specs, kind_error, register
+from lumus.core.spec import Spec
+from lumus.core.tensor import Tensor
+from lumus.ops.reduce.axes import check_not_empty
+
+
+@dataclass(frozen=True, slots=True)
+class ArgminAttrs:
+    """The axis counted from the front, or None for all in row-major order."""
+
+    axis: int | None
+    keepdims: bool
+
+
+@register
+class Argmin(Op):
+    name = "argmin"
+    attrs = ArgminAttrs
+    differentiable = False
+    reason = "its result is Int"
+
+    def infer(self, specs: Specs, attrs: ArgminAttrs) -> Spec:
+        (spec,) = specs
+        if spec.dtype.kind == "bool":
+            raise kind_error(
+                "argmin", spec.dtype, ("float", "int"), "convert with .astype(lumus.int64)"
+            )
+        axes = tuple(range(spec.ndim)) if attrs.axis is None else (attrs.axis,)
+        check_not_empty("argmin", spec.shape, axes)
+        shape = reduced_shape(spec.shape, axes, attrs.keepdims)
+        return spec.with_shape(shape).with_dtype(int64)
+
+    def kernel(self, specs: Specs, attrs: ArgminAttrs) -> Kernel:
+        return ArgReduce("min", attrs.axis, attrs.keepdims)
+
+
+def argmin(x: Tensor[Any], axis: int | None = None, *, keepdims: bool = False) -> Tensor[Int]:
+    """The position of the smallest element along `axis`, or in row-major order over all axes.
+
+    The first of several wins; the first NaN counts as the smallest.
+
+    **Shapes.** The axis (all by default) is removed, or kept with length 1 by `keepdims`.
+    **Kinds.** Float or Int; the result is int64.
+    **Gradient.** None: the result is Int.
+    **Raises.** KindError for Bool, ShapeError for a reduction of nothing, ArgumentError for an axis out
+    of range.
+
+    >>> import lumus as lm
+    >>> lm.argmin(lm.tensor([[1.0, 2.0], [4.0, 3.0]]), axis=1).tolist()
+    [0, 1]
+    """
+    if axis is not None:
+        axis = normalize_axis("argmin", axis, x.ndim)
+    return cast("Tensor[Int]", apply("argmin", x, axis=axis, keepdims=keepdims))

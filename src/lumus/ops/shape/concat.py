@@ -1,0 +1,99 @@
+"""concat: tensors one after the other along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from lumus.core.broadcast import normalize_axis
+from lumus.core.dispatch import apply
+from lumus.core.dtypes import promote
+from lumus.core.kernels import Concat as ConcatKernel
+from lumus.core.kernels import Kernel
+from lumus.core.kinds import Float, K
+from lumus.core.op import Needs, Op, Specs, register
+from lumus.core.record import Record, record
+from lumus.core.spec import Spec
+from lumus.core.tensor import Tensor
+from lumus.errors import ArgumentError, ShapeError
+
+
+@dataclass(frozen=True, slots=True)
+class ConcatAttrs:
+    """The axis, counted from the front."""
+
+    axis: int
+
+
+@record
+class ConcatRecord(Record):
+    """d concat(x_0, x_1, ...) / dx_i = the part of grad where x_i stands."""
+
+    axis: int
+    lengths: tuple[int, ...]
+    needs: Needs
+
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        grads: list[Tensor[Float] | None] = []
+        start = 0
+        for length, needed in zip(self.lengths, self.needs, strict=True):
+            grads.append(grad.narrow(self.axis, start, length) if needed else None)
+            start += length
+        return tuple(grads)
+
+
+@register
+class Concat(Op):
+    name = "concat"
+    attrs = ConcatAttrs
+
+    def infer(self, specs: Specs, attrs: ConcatAttrs) -> Spec:
+        first, axis = specs[0], attrs.axis
+        for spec in specs[1:]:
+            promote(first.dtype, spec.dtype, "concat")
+            same = spec.ndim == first.ndim and all(
+                one == other
+                for place, (one, other) in enumerate(zip(spec.shape, first.shape, strict=True))
+                if place != axis
+            )
+            if not same:
+                raise ShapeError(
+                    f"concat: shapes {first.shape} and {spec.shape} differ elsewhere than on axis {axis}",
+                    op="concat",
+                    specs=specs,
+                    axis=axis,
+                )
+        shape = list(first.shape)
+        shape[axis] = sum(spec.shape[axis] for spec in specs)
+        return first.with_shape(tuple(shape))
+
+    def kernel(self, specs: Specs, attrs: ConcatAttrs) -> Kernel:
+        return ConcatKernel(attrs.axis)
+
+    def record(
+        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: ConcatAttrs, needs: Needs
+    ) -> Record:
+        return ConcatRecord(attrs.axis, tuple(one.shape[attrs.axis] for one in inputs), needs)
+
+
+def concat(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
+    """The tensors one after the other along an axis that they have.
+
+    **Shapes.** The same rank and, but for `axis`, the same lengths; a length of 0 is fine.
+    **Kinds.** All of one kind; dtypes promote within it.
+    **Gradient.** For each tensor the part of `grad` where it stands.
+    **Raises.** ArgumentError for no tensors or an axis out of range, ShapeError for shapes that do not
+    fit, KindError for mixed kinds.
+
+    >>> import lumus as lm
+    >>> lm.concat([lm.tensor([1, 2]), lm.tensor([3])]).tolist()
+    [1, 2, 3]
+    """
+    if not tensors:
+        raise ArgumentError("concat: needs at least one tensor, got none", op="concat")
+    axis = normalize_axis("concat", axis, tensors[0].ndim)
+    dtype = tensors[0].dtype
+    for one in tensors[1:]:
+        dtype = promote(dtype, one.dtype, "concat")
+    return cast("Tensor[K]", apply("concat", *[one.astype(dtype) for one in tensors], axis=axis))

@@ -1,0 +1,105 @@
+"""reshape: the same elements under another shape."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from lumus.core.broadcast import Shape, normalize_shape
+from lumus.core.dispatch import apply, composite
+from lumus.core.kernels import Kernel
+from lumus.core.kernels import Reshape as ReshapeKernel
+from lumus.core.kinds import Float, K
+from lumus.core.op import Needs, Op, Specs, register
+from lumus.core.record import Record, record
+from lumus.core.spec import Spec
+from lumus.core.tensor import Tensor
+from lumus.errors import ShapeError
+
+
+@dataclass(frozen=True, slots=True)
+class ReshapeAttrs:
+    """The new shape, without -1."""
+
+    shape: Shape
+
+
+@record
+class ReshapeRecord(Record):
+    """d reshape(x) / dx = grad, reshaped back."""
+
+    shape: Shape
+
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        return (apply("reshape", grad, shape=self.shape),)
+
+
+@register
+class Reshape(Op):
+    name = "reshape"
+    attrs = ReshapeAttrs
+
+    def infer(self, specs: Specs, attrs: ReshapeAttrs) -> Spec:
+        if math.prod(attrs.shape) != specs[0].size:
+            raise ShapeError(
+                f"reshape: shape {specs[0].shape} has {specs[0].size} elements, "
+                f"{attrs.shape} would have {math.prod(attrs.shape)}",
+                op="reshape",
+                specs=specs,
+            )
+        return specs[0].with_shape(attrs.shape)
+
+    def kernel(self, specs: Specs, attrs: ReshapeAttrs) -> Kernel:
+        return ReshapeKernel(attrs.shape)
+
+    def record(
+        self,
+        inputs: tuple[Tensor[Any], ...],
+        output: Tensor[Any],
+        attrs: ReshapeAttrs,
+        needs: Needs,
+    ) -> Record:
+        return ReshapeRecord(inputs[0].shape)
+
+
+@composite("reshape")
+def reshape(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
+    """The same elements, in row-major order, under another shape.
+
+    **Shapes.** One length may be -1: it follows from the others. A view of the same memory where the
+    strides allow it, otherwise a copy.
+    **Kinds.** Any.
+    **Gradient.** `grad`, reshaped back.
+    **Raises.** ShapeError when the number of elements differs, or -1 is ambiguous.
+
+    >>> import lumus as lm
+    >>> lm.reshape(lm.tensor([1, 2, 3, 4]), (2, -1)).tolist()
+    [[1, 2], [3, 4]]
+    """
+    if shape.__class__ is tuple and shape == x.spec.shape:
+        return x
+    return cast("Tensor[K]", apply("reshape", x, shape=_resolved(x.spec.shape, shape)))
+
+
+def _resolved(old: Shape, shape: int | Sequence[int]) -> Shape:
+    """The shape with its -1, if any, replaced by what it stands for."""
+    lengths = [operator.index(one) for one in ((shape,) if isinstance(shape, int) else shape)]
+    if -1 not in lengths:
+        return normalize_shape("reshape", lengths)
+    position = lengths.index(-1)
+    known = math.prod(lengths[:position] + lengths[position + 1 :])
+    size = math.prod(old)
+    if lengths.count(-1) > 1 or known == 0 or size % known:
+        what = (
+            "has more than one -1" if lengths.count(-1) > 1 else f"does not divide {size} elements"
+        )
+        if known == 0 and lengths.count(-1) == 1:
+            what = "has a -1 beside a 0, which is ambiguous"
+        raise ShapeError(
+            f"reshape: {tuple(lengths)} {what}; the tensor has shape {old}", op="reshape"
+        )
+    lengths[position] = size // known
+    return normalize_shape("reshape", lengths)
