@@ -128,6 +128,15 @@ class Unslice(Kernel):
 
 
 @dataclass(frozen=True, slots=True)
+class SlicePut(Kernel):
+    """Of (x, values): a copy of x with values in a slice of it."""
+
+    starts: tuple[int, ...]
+    sizes: Shape
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BroadcastTo(Kernel):
     """A view repeated to a larger shape."""
 

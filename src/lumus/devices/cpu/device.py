@@ -63,7 +63,10 @@ def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
 
 def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Run:
     ensure_blas()
-    return _native.matmul
+    if inputs[0].dtype is inputs[1].dtype:
+        return _native.matmul
+    code = outputs[0].dtype.code
+    return lambda x, y: _native.matmul(_native.cast(x, code), _native.cast(y, code))
 
 
 def _softmax(kernel: k.Softmax, inputs: Specs, outputs: Specs) -> Run:
@@ -83,6 +86,15 @@ def _unslice(kernel: k.Unslice, inputs: Specs, outputs: Specs) -> Run:
         zeros = _native.full(code, kernel.shape, 0)
         _native.copy_into(zeros.slice(kernel.starts, sizes, kernel.steps), x)
         return zeros
+
+    return run
+
+
+def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Run:
+    def run(x: Any, values: Any) -> Any:
+        result = _native.copy(x)
+        _native.copy_into(result.slice(kernel.starts, kernel.sizes, kernel.steps), values)
+        return result
 
     return run
 
@@ -117,6 +129,7 @@ TABLE: dict[type[Kernel], Builder] = {
         lambda x, indices, values: _native.scatter_add(x, indices, values, kernel.axis)
     ),
     k.Slice: lambda kernel, i, o: lambda x: x.slice(kernel.starts, kernel.sizes, kernel.steps),
+    k.SlicePut: _slice_put,
     k.Softmax: _softmax,
     k.SoftmaxGrad: _softmax_grad,
     k.Unslice: _unslice,
@@ -142,7 +155,6 @@ def _copy_into(kernel: k.Copy, inputs: Specs, outputs: Specs) -> Run:
 
 
 TABLE_INTO: dict[type[Kernel], Builder] = {
-    k.BroadcastTo: _copy_into,
     k.Copy: _copy_into,
     k.Elementwise: _elementwise_into,
     k.IndexPut: _index_put_into,

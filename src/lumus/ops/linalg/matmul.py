@@ -121,12 +121,4 @@ def matmul(x: Any, y: Any) -> Any:
     >>> lm.matmul(lm.tensor([[1.0, 2.0]]), lm.tensor([3.0, 4.0])).tolist()
     [11.0]
     """
-    return apply("matmul", *promoted("matmul", x, y))
-
-
-def promoted(op: str, x: Tensor[Any], y: Tensor[Any]) -> tuple[Tensor[Any], Tensor[Any]]:
-    """Both in the dtype that they promote to: the kernel takes one dtype."""
-    if x.dtype is y.dtype:
-        return x, y
-    dtype = promote(x.dtype, y.dtype, op)
-    return x.astype(dtype), y.astype(dtype)
+    return apply("matmul", x, y)

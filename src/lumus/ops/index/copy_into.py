@@ -1,0 +1,26 @@
+"""copy_: a tensor overwritten in place with other values, broadcast and converted within the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lumus.core.dispatch import apply_into, check_writable, composite
+from lumus.core.dtypes import promote
+from lumus.core.mode import MODE
+from lumus.core.tensor import Tensor, require_operand
+
+
+@composite("copy_")
+def copy_(x: Tensor[Any], value: Any, *, spelled: str) -> None:
+    """Overwrites every element of `x`; see `Tensor.copy_`."""
+    functional = "x.at[index].set(value)" if spelled == "setitem" else "a new tensor"
+    check_writable(spelled, x, functional, MODE.get())
+    if isinstance(value, Sequence):
+        value = np.asarray(value)
+    values = require_operand(x, value, spelled)
+    promote(x.dtype, values.dtype, spelled)
+    values = values.astype(x.dtype).broadcast_to(x.shape)
+    apply_into("copy", x, values, functional=functional, spelled=spelled)

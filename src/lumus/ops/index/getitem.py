@@ -1,0 +1,111 @@
+"""Reading and writing by index expressions: ``x[i]``, ``x[i] = v``, ``x.at[i].set(v)``, ``.add(v)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from lumus.core.broadcast import broadcast_shapes
+from lumus.core.dispatch import apply, apply_into, call, check_writable, composite
+from lumus.core.dtypes import promote
+from lumus.core.mode import MODE
+from lumus.core.tensor import Index, Tensor, require_operand
+from lumus.errors import ShapeError
+from lumus.ops.index.selection import Selection, read, select
+
+
+@composite("getitem")
+def getitem(x: Tensor[Any], index: Index) -> Tensor[Any]:
+    """`x[index]`: a view for ints, slices, None and ...; a copy for masks and index tensors."""
+    return read(x, select(x, index))
+
+
+@composite("setitem")
+def setitem(x: Tensor[Any], index: Index, value: Any) -> None:
+    """`x[index] = value`, in place."""
+    functional = "x.at[index].set(value)"
+    check_writable("setitem", x, functional, MODE.get())
+    selection = select(x, index)
+    values = _values(x, value, selection, "setitem")
+    base = selection.view(x)
+    if not selection.indices:
+        call("copy_", base, values, spelled="setitem")
+        return
+    moved = base.permute_dims(selection.order)
+    apply_into(
+        "index_put",
+        moved,
+        moved,
+        _moved_values(values, selection),
+        *selection.indices,
+        functional=functional,
+        spelled="setitem",
+        accumulate=False,
+    )
+
+
+@composite("at_set")
+def at_set(x: Tensor[Any], index: Index, value: Any) -> Tensor[Any]:
+    """A copy of `x` with `value` at the index."""
+    return _updated(x, index, value, accumulate=False)
+
+
+@composite("at_add")
+def at_add(x: Tensor[Any], index: Index, value: Any) -> Tensor[Any]:
+    """A copy of `x` with `value` added at the index."""
+    return _updated(x, index, value, accumulate=True)
+
+
+def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> Tensor[Any]:
+    selection = select(x, index)
+    values = _values(x, value, selection, "at.add" if accumulate else "at.set")
+    place = {"starts": selection.starts, "steps": selection.steps}
+    if selection.indices:
+        base = selection.view(x)
+        moved = base.permute_dims(selection.order)
+        changed = apply(
+            "index_put",
+            moved,
+            _moved_values(values, selection),
+            *selection.indices,
+            accumulate=accumulate,
+        )
+        order = selection.order
+        back = tuple(sorted(range(len(order)), key=order.__getitem__))
+        values = changed.permute_dims(back)
+        if values.shape == x.shape:
+            return cast("Tensor[Any]", values)
+        values = values.reshape(selection.sizes)
+    else:
+        values = values.broadcast_to(selection.shape).reshape(selection.sizes)
+        if accumulate:
+            return cast("Tensor[Any]", x + apply("unslice", values, shape=x.shape, **place))
+    return cast("Tensor[Any]", apply("slice_put", x, values, sizes=selection.sizes, **place))
+
+
+def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor[Any]:
+    """The values to write as a tensor of x's dtype; raises before anything is written."""
+    if isinstance(value, Sequence):
+        value = np.asarray(value, dtype=x.dtype.numpy_name if x.dtype.kind == "float" else None)
+    values = require_operand(x, value, op)
+    promote(values.dtype, x.dtype, op)
+    target = selection.result_shape
+    # A write may not change the target's shape; leading axes of length 1 may be left over.
+    shape = values.shape
+    while len(shape) > len(target) and shape[0] == 1:
+        shape = shape[1:]
+    if len(shape) > len(target) or broadcast_shapes(op, shape, target) != target:
+        raise ShapeError(
+            f"{op}: values of shape {values.shape} do not broadcast to the selection's shape {target}",
+            op=op,
+        )
+    return values.reshape(shape).astype(x.dtype)
+
+
+def _moved_values(values: Tensor[Any], selection: Selection) -> Tensor[Any]:
+    """The values with the picked axes in front, as index_put takes them."""
+    order = selection.result_order
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return values.broadcast_to(selection.result_shape).permute_dims(back)

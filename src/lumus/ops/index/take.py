@@ -1,0 +1,51 @@
+"""take: elements along one axis at given indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from lumus.core.broadcast import normalize_axis
+from lumus.core.dispatch import apply, call, composite
+from lumus.core.dtypes import int64
+from lumus.core.kinds import Int, K
+from lumus.core.op import kind_error
+from lumus.core.tensor import Tensor
+
+
+def index_tensor(x: Tensor[Any], indices: Tensor[Int] | Sequence[Any], op: str) -> Tensor[Int]:
+    """Indices as an int64 tensor beside `x`."""
+    if not isinstance(indices, Tensor):
+        listed = np.asarray(indices)
+        if listed.size == 0:
+            listed = listed.astype(np.int64)
+        indices = cast("Tensor[Int]", call("from_numpy", listed, device=x.device))
+    if indices.dtype.kind != "int":
+        raise kind_error(op, indices.dtype, ("int",))
+    return indices.astype(int64)
+
+
+@composite("take")
+def take(x: Tensor[K], indices: Tensor[Int] | Sequence[Any], axis: int = 0) -> Tensor[K]:
+    """The elements along `axis` at `indices`, which count from the end when negative.
+
+    **Shapes.** The axis is replaced by all axes of `indices`.
+    **Kinds.** Any; `indices` are Int.
+    **Gradient.** `grad` added at the places read: duplicates accumulate.
+    **Raises.** IndexRangeError for an index outside the axis, KindError for indices that are not Int.
+
+    >>> import lumus as lm
+    >>> lm.take(lm.tensor([10, 20, 30]), [2, 0, -1]).tolist()
+    [30, 10, 30]
+    """
+    axis = normalize_axis("take", axis, x.ndim)
+    index = index_tensor(x, indices, "take")
+    front = (axis, *(place for place in range(x.ndim) if place != axis))
+    picked = apply("index", x.permute_dims(front) if axis else x, index)
+    if not axis:
+        return cast("Tensor[K]", picked)
+    rest = list(range(index.ndim, picked.ndim))
+    order = (*rest[:axis], *range(index.ndim), *rest[axis:])
+    return cast("Tensor[K]", picked.permute_dims(order))
