@@ -1,0 +1,143 @@
+"""arange and linspace: evenly spaced numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast, overload
+
+from lumus.core import kernels
+from lumus.core.broadcast import Shape
+from lumus.core.construct import new_tensor
+from lumus.core.device import Device, device_named
+from lumus.core.dtypes import DEFAULT, INT_RANGE, DType, float32
+from lumus.core.kernels import Kernel
+from lumus.core.kinds import Float, Int, K
+from lumus.core.spec import spec_of
+from lumus.core.tensor import Tensor, leaf
+from lumus.errors import ArgumentError, DTypeError, KindError
+
+
+@overload
+def arange(
+    start: int,
+    stop: int | None = None,
+    step: int = 1,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Int]: ...
+@overload
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType[Any] | None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]:
+    """The numbers ``start + i * step`` below `stop` (above it for a negative step).
+
+    With one argument it is the stop, and the start is 0. There are ``ceil((stop - start) / step)`` of
+    them, computed in float64 (ints exactly), each rounded to the dtype once.
+
+    **Shapes.** One axis.
+    **Kinds.** By `dtype`; without it int64 if all arguments are ints, else float32.
+    **Gradient.** `requires_grad=True` makes it a leaf.
+    **Raises.** ArgumentError for a step of 0 or arguments that are not finite, KindError for Bool or for
+    an Int dtype with arguments that are not ints, DTypeError for numbers that the dtype cannot hold.
+
+    >>> import lumus as lm
+    >>> lm.arange(1, 7, 2).tolist()
+    [1, 3, 5]
+    """
+    if stop is None:
+        start, stop = 0, start
+    ints = all(isinstance(one, int) and not isinstance(one, bool) for one in (start, stop, step))
+    if dtype is None:
+        dtype = DEFAULT["int" if ints else "float"]
+    if dtype.kind == "bool" or (dtype.kind == "int" and not ints):
+        raise KindError(
+            f"arange: {dtype.name} from arguments {start!r}, {stop!r}, {step!r}",
+            hint="give a Float dtype" if dtype.kind == "int" else "give an Int or Float dtype",
+            op="arange",
+        )
+    if step == 0 or not all(math.isfinite(one) for one in (start, stop, step)):
+        raise ArgumentError(
+            f"arange: start, stop and step must be finite and step not 0, got {start}, {stop}, {step}",
+            op="arange",
+        )
+    if ints:
+        count = len(range(cast("int", start), cast("int", stop), cast("int", step)))
+        last = start + (count - 1) * step
+        low, high = INT_RANGE.get(dtype.name, (-math.inf, math.inf))
+        if count and not (low <= min(start, last) and max(start, last) <= high):
+            raise DTypeError(
+                f"arange: the numbers {start} to {last} do not fit into {dtype.name}", op="arange"
+            )
+    else:
+        count = max(0, math.ceil((stop - start) / step))
+        start, step = float(start), float(step)
+    kernel = kernels.Arange(start, step, count, dtype)
+    return _made(kernel, (count,), dtype, device, requires_grad)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    count: int,
+    *,
+    dtype: DType[Float] = float32,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]:
+    """`count` numbers evenly from `start` to `stop`, both included: the last is exactly `stop`.
+
+    **Shapes.** One axis of length `count`.
+    **Kinds.** Float, float32 by default.
+    **Gradient.** `requires_grad=True` makes it a leaf.
+    **Raises.** ArgumentError for a negative count, KindError for a dtype that is not Float.
+
+    >>> import lumus as lm
+    >>> lm.linspace(0.0, 1.0, 3).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    if count < 0:
+        raise ArgumentError(f"linspace: count cannot be negative, got {count}", op="linspace")
+    if dtype.kind != "float":
+        raise KindError(f"linspace: needs a Float dtype, got {dtype.name}", op="linspace")
+    kernel = kernels.Linspace(float(start), float(stop), count, dtype)
+    return _made(kernel, (count,), dtype, device, requires_grad)
+
+
+def _made(
+    kernel: Kernel,
+    shape: Shape,
+    dtype: DType[Any],
+    device: str | Device | None,
+    requires_grad: bool,
+) -> Tensor[Any]:
+    place = device_named(device)
+    spec = spec_of(shape, dtype, place)
+    made: Tensor[Any] = new_tensor(place.prepare(kernel, (), (spec,))(), spec)
+    return leaf(made, requires_grad)

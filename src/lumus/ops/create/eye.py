@@ -1,0 +1,138 @@
+"""eye, diag, tril and triu: diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any, cast, overload
+
+from lumus.core.device import Device
+from lumus.core.dtypes import DType, float32
+from lumus.core.kinds import Bool, Float, K
+from lumus.core.tensor import Tensor, leaf
+from lumus.errors import ShapeError
+from lumus.ops.create.arange import arange
+from lumus.ops.elementwise.where import where
+
+
+@overload
+def eye(
+    rows: int,
+    columns: int | None = None,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def eye(
+    rows: int,
+    columns: int | None = None,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+def eye(
+    rows: int,
+    columns: int | None = None,
+    *,
+    dtype: DType[Any] | None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]:
+    """The identity matrix: ones on the diagonal, zeros elsewhere.
+
+    **Shapes.** (rows, columns), square by default.
+    **Kinds.** By `dtype`, float32 by default.
+    **Gradient.** `requires_grad=True` makes it a leaf.
+    **Raises.** ShapeError for negative sizes.
+
+    >>> import lumus as lm
+    >>> lm.eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    wide = rows if columns is None else columns
+    if rows < 0 or wide < 0:
+        raise ShapeError(f"eye: sizes cannot be negative, got {rows} and {wide}", op="eye")
+    on_diagonal = _offsets(rows, wide, device) == 0
+    return leaf(on_diagonal.astype(dtype or float32), requires_grad)
+
+
+def _offsets(rows: int, columns: int, device: str | Device | None) -> Tensor[Any]:
+    """Column minus row, for each element of a matrix."""
+    across = arange(columns, device=device).reshape(1, columns)
+    return across - arange(rows, device=device).reshape(rows, 1)
+
+
+def diag(x: Tensor[K], offset: int = 0) -> Tensor[K]:
+    """The diagonal of a matrix, or a square matrix with the vector `x` on its diagonal.
+
+    **Shapes.** (n, m) gives the elements at ``[i, i + offset]``; (n,) gives a matrix of side
+    ``n + abs(offset)``.
+    **Kinds.** Any.
+    **Gradient.** `grad` at the elements of the diagonal.
+    **Raises.** ShapeError unless there are one or two axes.
+
+    >>> import lumus as lm
+    >>> lm.diag(lm.tensor([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
+    row, column = max(0, -offset), max(0, offset)
+    if x.ndim == 1:
+        side = x.shape[0] + abs(offset)
+        zero = False if x.dtype.kind == "bool" else 0
+        base = cast("Tensor[K]", _zeros(side, zero, x))
+        place = arange(x.shape[0], device=x.device)
+        return base.at[place + row, place + column].set(x)
+    if x.ndim != 2:
+        raise ShapeError(f"diag: needs one or two axes, got shape {x.shape}", op="diag")
+    count = max(0, min(x.shape[0] - row, x.shape[1] - column))
+    place = arange(count, device=x.device)
+    return x[place + row, place + column]
+
+
+def _zeros(side: int, zero: Any, like: Tensor[Any]) -> Tensor[Any]:
+    matrix = eye(side, dtype=like.dtype, device=like.device)
+    matrix.fill_(zero)
+    return matrix
+
+
+def _triangle(x: Tensor[K], keep: Tensor[Bool]) -> Tensor[K]:
+    zero: Any = False if x.dtype.kind == "bool" else 0
+    return where(keep, x, zero)
+
+
+def tril(x: Tensor[K], offset: int = 0) -> Tensor[K]:
+    """The lower triangle of each matrix: elements where ``column - row <= offset``, else 0.
+
+    **Shapes.** (..., n, m), kept.
+    **Kinds.** Any.
+    **Gradient.** `grad` in the triangle, 0 elsewhere.
+    **Raises.** ShapeError for fewer than two axes.
+
+    >>> import lumus as lm
+    >>> lm.tril(lm.tensor([[1, 2], [3, 4]])).tolist()
+    [[1, 0], [3, 4]]
+    """
+    _check_matrix("tril", x)
+    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) <= offset)
+
+
+def triu(x: Tensor[K], offset: int = 0) -> Tensor[K]:
+    """The upper triangle of each matrix: elements where ``column - row >= offset``, else 0.
+
+    **Shapes.** (..., n, m), kept.
+    **Kinds.** Any.
+    **Gradient.** `grad` in the triangle, 0 elsewhere.
+    **Raises.** ShapeError for fewer than two axes.
+
+    >>> import lumus as lm
+    >>> lm.triu(lm.tensor([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [0, 4]]
+    """
+    _check_matrix("triu", x)
+    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) >= offset)
+
+
+def _check_matrix(op: str, x: Tensor[Any]) -> None:
+    if x.ndim < 2:
+        raise ShapeError(f"{op}: needs at least two axes, got shape {x.shape}", op=op)

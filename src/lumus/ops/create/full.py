@@ -1,0 +1,206 @@
+"""full, zeros, ones, empty and their *_like forms: tensors of one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+from lumus.core.broadcast import normalize_shape
+from lumus.core.constant import Number, check_number
+from lumus.core.construct import new_tensor
+from lumus.core.device import Device, device_named
+from lumus.core.dtypes import DEFAULT, DType, float32
+from lumus.core.kinds import Bool, Float, Int, K
+from lumus.core.spec import spec_of
+from lumus.core.tensor import Tensor, leaf
+
+Shape = int | Sequence[int]
+
+
+@overload
+def full(
+    shape: Shape,
+    value: Number,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+@overload
+def full(
+    shape: Shape,
+    value: bool,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Bool]: ...
+@overload
+def full(
+    shape: Shape,
+    value: int,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Int]: ...
+@overload
+def full(
+    shape: Shape,
+    value: float,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]: ...
+def full(
+    shape: Shape,
+    value: Number,
+    *,
+    dtype: DType[Any] | None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]:
+    """A tensor with `value` everywhere.
+
+    **Shapes.** `shape`, an int for one axis or a sequence.
+    **Kinds.** By `dtype`; without it by the number: float32, int64 or bool.
+    **Gradient.** `requires_grad=True` makes it a leaf.
+    **Raises.** KindError or DTypeError for a value that the dtype cannot hold, ShapeError for a bad
+    shape.
+
+    >>> import lumus as lm
+    >>> lm.full((2,), 7.0).tolist()
+    [7.0, 7.0]
+    """
+    if dtype is None:
+        kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "float"
+        dtype = DEFAULT[kind]
+    check_number(value, dtype, "full")
+    place = device_named(device)
+    spec = spec_of(normalize_shape("full", shape), dtype, place)
+    made: Tensor[Any] = new_tensor(place.full(spec, value), spec)
+    return leaf(made, requires_grad)
+
+
+@overload
+def zeros(
+    shape: Shape,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+@overload
+def zeros(
+    shape: Shape,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]: ...
+def zeros(
+    shape: Shape,
+    *,
+    dtype: DType[Any] | None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]:
+    """A tensor of zeros (False for Bool), float32 by default; see `full`.
+
+    >>> import lumus as lm
+    >>> lm.zeros((2,)).tolist()
+    [0.0, 0.0]
+    """
+    kind = dtype or float32
+    zero = False if kind.kind == "bool" else 0
+    return full(shape, zero, dtype=kind, device=device, requires_grad=requires_grad)
+
+
+@overload
+def ones(
+    shape: Shape,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+@overload
+def ones(
+    shape: Shape,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]: ...
+def ones(
+    shape: Shape,
+    *,
+    dtype: DType[Any] | None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]:
+    """A tensor of ones (True for Bool), float32 by default; see `full`.
+
+    >>> import lumus as lm
+    >>> lm.ones((2,)).tolist()
+    [1.0, 1.0]
+    """
+    kind = dtype or float32
+    one = True if kind.kind == "bool" else 1
+    return full(shape, one, dtype=kind, device=device, requires_grad=requires_grad)
+
+
+@overload
+def empty(
+    shape: Shape,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+@overload
+def empty(
+    shape: Shape,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]: ...
+def empty(
+    shape: Shape,
+    *,
+    dtype: DType[Any] | None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]:
+    """A tensor whose elements are whatever its memory held: to be overwritten before it is read.
+
+    >>> import lumus as lm
+    >>> lm.empty((2, 3)).shape
+    (2, 3)
+    """
+    place = device_named(device)
+    spec = spec_of(normalize_shape("empty", shape), dtype or float32, place)
+    made: Tensor[Any] = new_tensor(place.allocate(spec), spec)
+    return leaf(made, requires_grad)
+
+
+def full_like(x: Tensor[K], value: Number, *, requires_grad: bool = False) -> Tensor[K]:
+    """A tensor with `value` everywhere, of the shape, dtype and device of `x`; see `full`."""
+    return full(x.shape, value, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
+
+
+def zeros_like(x: Tensor[K], *, requires_grad: bool = False) -> Tensor[K]:
+    """A tensor of zeros, of the shape, dtype and device of `x`; see `zeros`."""
+    return zeros(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
+
+
+def ones_like(x: Tensor[K], *, requires_grad: bool = False) -> Tensor[K]:
+    """A tensor of ones, of the shape, dtype and device of `x`; see `ones`."""
+    return ones(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
+
+
+def empty_like(x: Tensor[K], *, requires_grad: bool = False) -> Tensor[K]:
+    """An uninitialised tensor of the shape, dtype and device of `x`; see `empty`."""
+    return empty(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)

@@ -1,0 +1,195 @@
+"""tensor: from Python numbers, nested sequences, NumPy arrays and other tensors; always a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast, overload
+
+import numpy as np
+
+from lumus.core.construct import new_tensor
+from lumus.core.device import Device, device_named
+from lumus.core.dtypes import BY_NAME, INT_RANGE, DType, bool_
+from lumus.core.kinds import TITLE, Bool, Float, Int, K
+from lumus.core.spec import spec_of
+from lumus.core.tensor import Tensor, leaf
+from lumus.errors import ArgumentError, DTypeError, KindError, ShapeError
+from lumus.ops.shape.stack import stack
+
+Bools: TypeAlias = "bool | Sequence[Bools]"
+Ints: TypeAlias = "int | Sequence[Ints]"
+Floats: TypeAlias = "float | Sequence[Floats]"
+
+
+@overload
+def tensor(
+    value: Bools,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Bool]: ...
+@overload
+def tensor(
+    value: Ints,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Int]: ...
+@overload
+def tensor(
+    value: Floats,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def tensor(
+    value: Tensor[K],
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+@overload
+def tensor(
+    value: Any,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[K]: ...
+@overload
+def tensor(
+    value: Any,
+    *,
+    dtype: None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]: ...
+def tensor(
+    value: Any,
+    *,
+    dtype: DType[Any] | None = None,
+    device: str | Device | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Any]:
+    """A tensor with a copy of `value`: a number, nested sequences, a NumPy array, or a tensor.
+
+    **Shapes.** That of the nesting, which must be regular.
+    **Kinds.** By `dtype`; without it a NumPy array or tensor keeps its dtype, and Python numbers give
+    bool, int64 or float32 (ints beside floats count as floats).
+    **Gradient.** `requires_grad=True` makes it a leaf; a tensor given is copied off its graph.
+    **Raises.** ShapeError for ragged nesting, DTypeError for a number that the dtype cannot hold or an
+    array of another type, KindError for Float numbers and an Int dtype (use `astype`) or `requires_grad`
+    on Int and Bool.
+
+    >>> import lumus as lm
+    >>> lm.tensor([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    place = device_named(device)
+    if isinstance(value, Tensor):
+        source = cast("Tensor[Any]", value).detach()
+        made = source.copy() if device is None else source.to_device(place)
+        made = made.copy() if made.data is source.data else made
+        return leaf(made if dtype is None else _converted(made, dtype), requires_grad)
+    if isinstance(value, list | tuple) and _holds_tensors(cast("list[Any]", value)):
+        parts = [tensor(one, dtype=dtype, device=device) for one in cast("list[Any]", value)]
+        return leaf(stack(parts), requires_grad)
+    array = _as_array(value, dtype)
+    made = copied(array, place)
+    return leaf(made if dtype is None else _converted(made, dtype), requires_grad)
+
+
+def _holds_tensors(values: Sequence[Any]) -> bool:
+    return any(
+        isinstance(one, Tensor) or (isinstance(one, list | tuple) and _holds_tensors(one))
+        for one in values
+    )
+
+
+def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
+    """A NumPy array of a dtype that lumus has."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(value)
+    if not isinstance(value, bool | int | float | list | tuple | range):
+        if not hasattr(value, "__array__"):
+            raise ArgumentError(
+                f"tensor: cannot make a tensor of {type(value).__name__}",
+                hint="give numbers, nested lists, a NumPy array or a tensor",
+                op="tensor",
+            )
+        return np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(
+            f"tensor: the nested sequences are ragged ({error})",
+            hint="give rows of equal length",
+            op="tensor",
+        ) from None
+    if array.dtype == np.object_ or array.dtype == np.uint64:
+        raise DTypeError(
+            "tensor: a value is no number, or does not fit into int64",
+            hint="give floats for numbers beyond 2**63",
+            op="tensor",
+        )
+    if array.size == 0 and not isinstance(value, bool | int | float):
+        array = array.astype(np.float32)
+        return array if dtype is None else array.astype(dtype.numpy_name)
+    if array.dtype == np.float64:
+        wide = dtype is not None and dtype.name == "float64"
+        return array if wide else array.astype(np.float32)
+    if array.dtype.kind == "i":
+        array = array.astype(np.int64)
+        if dtype is not None and dtype.kind == "int":
+            low, high = INT_RANGE[dtype.name]
+            if array.min() < low or array.max() > high:
+                raise DTypeError(
+                    f"tensor: values from {array.min()} to {array.max()} do not fit into {dtype.name}",
+                    op="tensor",
+                )
+        elif dtype is not None and dtype.kind == "float":
+            # Straight to the dtype asked for: float64 from int64 keeps what float32 would lose.
+            array = array.astype(np.float64)
+    return array
+
+
+def _converted(made: Tensor[Any], dtype: DType[Any]) -> Tensor[Any]:
+    order = {"bool": 0, "int": 1, "float": 2}
+    if order[made.dtype.kind] > order[dtype.kind]:
+        raise KindError(
+            f"tensor: {TITLE[made.dtype.kind]} values for the {TITLE[dtype.kind]} dtype {dtype.name}",
+            hint=f"convert on purpose: lumus.tensor(...).astype(lumus.{_public(dtype)})",
+            op="tensor",
+        )
+    return made.astype(dtype)
+
+
+def _public(dtype: DType[Any]) -> str:
+    return "bool_" if dtype is bool_ else dtype.name
+
+
+def dtype_of_array(array: Any, op: str) -> DType[Any]:
+    """The lumus dtype of a NumPy array; raises DTypeError when there is none."""
+    name = array.dtype.name
+    found = BY_NAME.get(name)
+    if found is None or (name == "bfloat16"):
+        raise DTypeError(
+            f"{op}: no dtype for NumPy's {array.dtype}",
+            hint=f"convert the array first; lumus has {', '.join(BY_NAME)}",
+            op=op,
+        )
+    return found
+
+
+def copied(array: Any, device: Device) -> Tensor[Any]:
+    """A tensor with a copy of a NumPy array, whatever its layout and byte order."""
+    dtype = dtype_of_array(array, "tensor")
+    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    spec = spec_of(array.shape, dtype, device)
+    made: Tensor[Any] = new_tensor(device.copy_in(native.reshape(array.shape), spec), spec)
+    return made
