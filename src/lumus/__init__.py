@@ -1,1 +1,254 @@
-"""lumus: deep learning whose gradients you can see and trust."""
+"""lumus: tensors, autograd that can be seen through, and native kernels.
+
+    import lumus as lm
+
+See `lumus.tensor`, `lumus.Tensor.backward`, `lumus.nn`, `lumus.optim`. Exceptions: `lumus.errors`.
+"""
+
+from lumus import _register as _register
+from lumus import errors, nn, random
+from lumus.autograd.functional import grad, value_and_grad
+from lumus.autograd.gradients import GradStore
+from lumus.autograd.modes import enable_grad, is_grad_enabled, no_grad
+from lumus.core.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from lumus.core.kinds import Bool, Float, Int
+from lumus.core.runtime import build_info, empty_cache, memory_stats, num_threads, set_num_threads
+from lumus.core.spec import Spec
+from lumus.core.tensor import Tensor
+from lumus.ops.compare.equal import equal
+from lumus.ops.compare.greater import greater
+from lumus.ops.compare.greater_equal import greater_equal
+from lumus.ops.compare.isfinite import isfinite
+from lumus.ops.compare.isinf import isinf
+from lumus.ops.compare.isnan import isnan
+from lumus.ops.compare.less import less
+from lumus.ops.compare.less_equal import less_equal
+from lumus.ops.compare.logical_and import logical_and
+from lumus.ops.compare.logical_not import logical_not
+from lumus.ops.compare.logical_or import logical_or
+from lumus.ops.compare.logical_xor import logical_xor
+from lumus.ops.compare.not_equal import not_equal
+from lumus.ops.create.arange import arange, linspace
+from lumus.ops.create.eye import diag, eye, tril, triu
+from lumus.ops.create.full import (
+    empty,
+    empty_like,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from lumus.ops.create.tensor import tensor
+from lumus.ops.elementwise.abs import abs
+from lumus.ops.elementwise.add import add
+from lumus.ops.elementwise.astype import astype
+from lumus.ops.elementwise.ceil import ceil
+from lumus.ops.elementwise.clip import clip
+from lumus.ops.elementwise.cos import cos
+from lumus.ops.elementwise.divide import divide
+from lumus.ops.elementwise.erf import erf
+from lumus.ops.elementwise.exp import exp
+from lumus.ops.elementwise.expm1 import expm1
+from lumus.ops.elementwise.floor import floor
+from lumus.ops.elementwise.floor_divide import floor_divide
+from lumus.ops.elementwise.gelu import gelu
+from lumus.ops.elementwise.leaky_relu import leaky_relu
+from lumus.ops.elementwise.log import log
+from lumus.ops.elementwise.log1p import log1p
+from lumus.ops.elementwise.maximum import maximum
+from lumus.ops.elementwise.minimum import minimum
+from lumus.ops.elementwise.multiply import multiply
+from lumus.ops.elementwise.negative import negative
+from lumus.ops.elementwise.pow import pow
+from lumus.ops.elementwise.reciprocal import reciprocal
+from lumus.ops.elementwise.relu import relu
+from lumus.ops.elementwise.remainder import remainder
+from lumus.ops.elementwise.round import round
+from lumus.ops.elementwise.rsqrt import rsqrt
+from lumus.ops.elementwise.sigmoid import sigmoid
+from lumus.ops.elementwise.sign import sign
+from lumus.ops.elementwise.silu import silu
+from lumus.ops.elementwise.sin import sin
+from lumus.ops.elementwise.sqrt import sqrt
+from lumus.ops.elementwise.square import square
+from lumus.ops.elementwise.subtract import subtract
+from lumus.ops.elementwise.tanh import tanh
+from lumus.ops.elementwise.where import where
+from lumus.ops.index.index_add import index_add
+from lumus.ops.index.scatter_add import scatter_add
+from lumus.ops.index.take import take
+from lumus.ops.index.take_along_axis import take_along_axis
+from lumus.ops.interop.dlpack import from_dlpack
+from lumus.ops.interop.numpy import from_numpy
+from lumus.ops.linalg.matmul import matmul
+from lumus.ops.reduce.all import all
+from lumus.ops.reduce.any import any
+from lumus.ops.reduce.argmax import argmax
+from lumus.ops.reduce.argmin import argmin
+from lumus.ops.reduce.log_softmax import log_softmax
+from lumus.ops.reduce.logsumexp import logsumexp
+from lumus.ops.reduce.max import max
+from lumus.ops.reduce.mean import mean
+from lumus.ops.reduce.min import min
+from lumus.ops.reduce.prod import prod
+from lumus.ops.reduce.softmax import softmax
+from lumus.ops.reduce.std import std
+from lumus.ops.reduce.sum import sum
+from lumus.ops.reduce.var import var
+from lumus.ops.shape.broadcast_to import broadcast_to
+from lumus.ops.shape.concat import concat
+from lumus.ops.shape.copy import copy
+from lumus.ops.shape.expand_dims import expand_dims
+from lumus.ops.shape.flip import flip
+from lumus.ops.shape.narrow import narrow
+from lumus.ops.shape.permute_dims import permute_dims
+from lumus.ops.shape.reshape import reshape
+from lumus.ops.shape.split import split
+from lumus.ops.shape.squeeze import squeeze
+from lumus.ops.shape.stack import stack
+from lumus.ops.shape.transpose import transpose
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bool",
+    "DType",
+    "Float",
+    "GradStore",
+    "Int",
+    "Spec",
+    "Tensor",
+    "abs",
+    "add",
+    "all",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "astype",
+    "bfloat16",
+    "bool_",
+    "broadcast_to",
+    "build_info",
+    "ceil",
+    "clip",
+    "concat",
+    "copy",
+    "cos",
+    "diag",
+    "divide",
+    "empty",
+    "empty_cache",
+    "empty_like",
+    "enable_grad",
+    "equal",
+    "erf",
+    "errors",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "eye",
+    "flip",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floor_divide",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "full_like",
+    "gelu",
+    "grad",
+    "greater",
+    "greater_equal",
+    "index_add",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "is_grad_enabled",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "leaky_relu",
+    "less",
+    "less_equal",
+    "linspace",
+    "log",
+    "log1p",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsumexp",
+    "matmul",
+    "max",
+    "maximum",
+    "mean",
+    "memory_stats",
+    "min",
+    "minimum",
+    "multiply",
+    "narrow",
+    "negative",
+    "nn",
+    "no_grad",
+    "not_equal",
+    "num_threads",
+    "ones",
+    "ones_like",
+    "permute_dims",
+    "pow",
+    "prod",
+    "random",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "reshape",
+    "round",
+    "rsqrt",
+    "scatter_add",
+    "set_num_threads",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softmax",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "std",
+    "subtract",
+    "sum",
+    "take",
+    "take_along_axis",
+    "tanh",
+    "tensor",
+    "transpose",
+    "tril",
+    "triu",
+    "uint8",
+    "value_and_grad",
+    "var",
+    "where",
+    "zeros",
+    "zeros_like",
+]

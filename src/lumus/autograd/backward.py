@@ -7,6 +7,7 @@ the sweep passes. Nothing recurses.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 from weakref import ref
 
@@ -32,9 +33,9 @@ def backward(
     into: GradStore | None = None,
 ) -> GradStore:
     """See `Tensor.backward`."""
-    seed = _seed(root, grad)
+    seed = seed_of(root, grad)
     assert root.node is not None
-    sweep = _Sweep(root.node, call_site(), create_graph, retain_graph or create_graph)
+    sweep = Sweep(root.node, create_graph=create_graph, retain_graph=retain_graph)
     mode = MODE.get()
     token = MODE.set(mode.with_(records=create_graph, notes_cuts=False))
     try:
@@ -57,7 +58,7 @@ def _accumulate(entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]], store:
             entries[node] = (tensor, store._entries[node][1] + grad)
 
 
-def _seed(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
+def seed_of(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
     """The gradient of the root itself, checked."""
     if root.spec.dtype.kind != "float":
         raise GradientError(
@@ -88,32 +89,47 @@ def _seed(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
     return grad
 
 
-class _Sweep:
-    """One backward pass over the graph of `root`."""
+class Sweep:
+    """One backward pass over the graph of `root`.
 
-    def __init__(self, root: Node, site: Site, create_graph: bool, retain_graph: bool) -> None:
+    It ends at leaves; with `targets` it ends at those nodes instead, and visits (and releases) only what
+    leads to them.
+    """
+
+    def __init__(
+        self,
+        root: Node,
+        *,
+        create_graph: bool,
+        retain_graph: bool,
+        targets: Sequence[Node] = (),
+    ) -> None:
         self.root = root
-        self.site = site
+        self.site = call_site()
         self.create_graph = create_graph
-        self.retain_graph = retain_graph
+        self.retain_graph = retain_graph or create_graph
+        self.targets = frozenset(targets)
         self.cuts: tuple[Cut, ...] = ()
         self.leaves: list[Leaf] = []
-        # (node -> gradient of each output); a pending gradient is a sum that is not complete yet.
+        # For each node the gradient of each output: a sum that is not complete until its turn comes.
         self.pending: dict[Node, list[Tensor[Float] | None]] = {}
         self.owned: set[int] = set()
 
     def run(self, index: int, seed: Tensor[Float]) -> None:
+        """Sweeps from output `index` of the root, whose gradient is `seed`."""
         consumers = self._count_consumers()
         self._add(self.root, index, seed)
-        ready = [self.root]
+        ready = [self.root] if self.root in consumers else []
         while ready:
             node = ready.pop()
+            if node in self.targets:
+                continue
             if isinstance(node, Leaf):
                 self.leaves.append(node)
                 continue
             grads = self._gradients_of_inputs(node)
             for edge, grad in zip(node.edges, grads, strict=True):
-                if edge is None:
+                if edge is None or edge[0] not in consumers:
                     continue
                 if grad is not None:
                     self._add(edge[0], edge[1], grad)
@@ -122,26 +138,48 @@ class _Sweep:
                     ready.append(edge[0])
 
     def _count_consumers(self) -> dict[Node, int]:
-        """How many edges lead to each node; raises when part of the graph has been released."""
-        counts: dict[Node, int] = {self.root: 0}
-        pending = [self.root]
+        """How many edges lead to each node; raises when a node to visit has been released."""
+        nodes = self._nodes()
+        counts = dict.fromkeys(nodes, 0)
         cuts: dict[int, Cut] = {}
-        while pending:
-            node = pending.pop()
+        for node in nodes:
+            if node in self.targets:
+                continue
             if node.consumed_at is not None:
                 raise _freed(node)
             for cut in node.cuts:
                 cuts[id(cut)] = cut
             for edge in node.edges:
-                if edge is None:
-                    continue
-                if edge[0] in counts:
+                if edge is not None and edge[0] in counts:
                     counts[edge[0]] += 1
-                else:
-                    counts[edge[0]] = 1
-                    pending.append(edge[0])
         self.cuts = tuple(cuts.values())
         return counts
+
+    def _nodes(self) -> list[Node]:
+        """The nodes to visit, in order of discovery."""
+        order, seen = [self.root], {self.root}
+        consumers: dict[Node, list[Node]] = {}
+        for node in order:
+            if node in self.targets:
+                continue
+            for edge in node.edges:
+                if edge is None:
+                    continue
+                if self.targets:
+                    consumers.setdefault(edge[0], []).append(node)
+                if edge[0] not in seen:
+                    seen.add(edge[0])
+                    order.append(edge[0])
+        if not self.targets:
+            return order
+        leading = [node for node in order if node in self.targets]
+        reached = set(leading)
+        for node in leading:
+            for consumer in consumers.get(node, ()):
+                if consumer not in reached:
+                    reached.add(consumer)
+                    leading.append(consumer)
+        return [node for node in order if node in reached]
 
     def _gradients_of_inputs(self, node: Node) -> tuple[Tensor[Float] | None, ...]:
         grads = self.pending.pop(node, None)

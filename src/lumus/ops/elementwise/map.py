@@ -23,16 +23,6 @@ class MapAttrs:
     expression: Expression
 
 
-_vjps: dict[tuple[Expression, int], Expression] = {}
-
-
-def _vjp_of(expression: Expression, index: int) -> Expression:
-    found = _vjps.get((expression, index))
-    if found is None:
-        found = _vjps[expression, index] = vjp(expression, index)
-    return found
-
-
 @record
 class MapRecord(Record):
     """d f(x_0, x_1, ...) / d x_i = grad * (the symbolic derivative of f by x_i)."""
@@ -44,7 +34,7 @@ class MapRecord(Record):
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
         tensors = [saved.tensor() for saved in self.inputs]
         return tuple(
-            sum_to(fused(_vjp_of(self.expression, index), grad, *tensors), tensor.spec)
+            sum_to(fused(vjp(self.expression, index), grad, *tensors), tensor.spec)
             if self.needs[index]
             else None
             for index, tensor in enumerate(tensors)

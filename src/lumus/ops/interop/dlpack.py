@@ -75,4 +75,4 @@ def to_dlpack(
     if dl_device is not None and tuple(dl_device) != dlpack_device(x):
         raise DeviceError(f"dlpack: the tensor is on {x.device}, not on device {dl_device}")
     data = x.copy().data if copy else x.data
-    return data.dlpack(max_version is not None and max_version[0] >= 1)
+    return _native.to_dlpack(data, max_version is not None and max_version[0] >= 1, bool(copy))

@@ -1,0 +1,13 @@
+"""Imports for their effect: ops, composites and devices that no public name brings in register here."""
+
+import lumus.autograd.backward
+import lumus.devices.cpu.device
+import lumus.ops.elementwise.map
+import lumus.ops.index.copy_into
+import lumus.ops.index.getitem
+import lumus.ops.index.index
+import lumus.ops.index.index_put
+import lumus.ops.index.slice_put
+import lumus.ops.interop.text
+import lumus.ops.interop.transfer
+import lumus.ops.shape.slice  # noqa: F401

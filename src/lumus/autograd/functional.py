@@ -1,0 +1,130 @@
+"""Derivatives of functions: `grad` and `value_and_grad`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from lumus.autograd.backward import Sweep, seed_of
+from lumus.autograd.modes import enable_grad
+from lumus.core.dispatch import apply
+from lumus.core.kinds import TITLE, Float
+from lumus.core.mode import MODE
+from lumus.core.tensor import Tensor
+from lumus.errors import ArgumentError, GradientError, KindError
+from lumus.ops.broadcasting import zeros
+
+Argnums = int | Sequence[int]
+
+
+def value_and_grad(
+    function: Callable[..., Tensor[Float]], argnums: Argnums = 0
+) -> Callable[..., tuple[Tensor[Float], Any]]:
+    """A function that returns ``(function(*args), gradient)``, by the positional arguments `argnums`.
+
+    The gradient is one tensor for an int, a tuple for a sequence. An argument on which the result does
+    not depend has a gradient of zeros. If the arguments themselves require grad, the gradient stays on
+    their graph and can be differentiated again, so `grad` nests.
+
+    **Shapes.** The function must return a tensor with one element; gradients have the arguments' shapes.
+    **Kinds.** The arguments are Float.
+    **Raises.** GradientError for a result that is not one Float element, KindError for arguments that are
+    not Float tensors, ArgumentError for a position out of range.
+
+    >>> import lumus as lm
+    >>> value, slope = lm.value_and_grad(lambda x: x**3.0)(lm.tensor(2.0))
+    >>> value.item(), slope.item()
+    (8.0, 12.0)
+    """
+    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> tuple[Tensor[Float], Any]:
+        chosen = [_argument(args, position) for position in positions]
+        nested = MODE.get().records and any(
+            isinstance(arg, Tensor) and arg.requires_grad for arg in args
+        )
+        # Each argument enters through a node of its own, where this derivative ends; an outer one
+        # goes on from there.
+        with enable_grad():
+            inputs = [_entrance(arg, nested=nested) for arg in chosen]
+            values = list(args)
+            for position, value in zip(positions, inputs, strict=True):
+                values[position] = value
+            result = function(*values, **kwargs)
+        grads = _gradients(result, inputs, nested=nested)
+        if not nested:
+            result = result.detach()
+            result.cut = None
+        return result, grads[0] if isinstance(argnums, int) else tuple(grads)
+
+    return run
+
+
+def grad(function: Callable[..., Tensor[Float]], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that returns the gradient of `function`; see `value_and_grad`.
+
+    >>> import lumus as lm
+    >>> lm.grad(lm.grad(lambda x: x**3.0))(lm.tensor(2.0)).item()
+    12.0
+    """
+    both = value_and_grad(function, argnums)
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return both(*args, **kwargs)[1]
+
+    return run
+
+
+def _argument(args: tuple[Any, ...], position: int) -> Tensor[Float]:
+    if not -len(args) <= position < len(args):
+        raise ArgumentError(f"grad: there is no argument {position} among {len(args)}")
+    arg = args[position]
+    if not isinstance(arg, Tensor):
+        raise KindError(
+            f"grad: argument {position} is {type(arg).__name__}, not a Float tensor",
+            hint="make it one with lumus.tensor(...)",
+        )
+    if arg.dtype.kind != "float":
+        raise KindError(
+            f"grad: argument {position} is a {TITLE[arg.dtype.kind]} tensor ({arg.dtype.name}), which "
+            "has no gradient",
+            hint="convert it with .astype(lumus.float32)",
+        )
+    return cast("Tensor[Float]", arg)
+
+
+def _entrance(arg: Tensor[Float], *, nested: bool) -> Tensor[Float]:
+    if nested and arg.requires_grad:
+        return cast("Tensor[Float]", apply("copy", arg))
+    fresh = arg.detach()
+    fresh.cut = None
+    return fresh.requires_grad_()
+
+
+def _gradients(
+    result: Tensor[Float], inputs: Sequence[Tensor[Float]], *, nested: bool
+) -> list[Tensor[Float]]:
+    if not isinstance(result, Tensor):
+        raise GradientError(
+            f"grad: the function returned {type(result).__name__}, not a tensor of one element"
+        )
+    nodes = [tensor.node for tensor in inputs if tensor.node is not None]
+    if result.node is None:
+        return [zeros(tensor.spec).copy() for tensor in inputs]
+    seed = seed_of(result, None)
+    sweep = Sweep(result.node, create_graph=nested, retain_graph=False, targets=nodes)
+    mode = MODE.get()
+    token = MODE.set(mode.with_(records=nested, notes_cuts=False))
+    try:
+        sweep.run(result.index, seed)
+        grads = []
+        for tensor in inputs:
+            assert tensor.node is not None
+            found = sweep.gradient_at(tensor.node, tensor.index)
+            grads.append(zeros(tensor.spec).copy() if found is None else found.copy())
+        return grads
+    finally:
+        MODE.reset(token)

@@ -1,0 +1,52 @@
+"""The process as a whole: threads, memory, and how the library was built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumus import _native
+from lumus.errors import ArgumentError
+
+
+def num_threads() -> int:
+    """How many threads kernels may use, the calling one included."""
+    return _native.num_threads()
+
+
+def set_num_threads(count: int) -> None:
+    """Sets how many threads kernels may use. Results do not depend on it, to the bit.
+
+    The default is the environment variable ``LUMUS_NUM_THREADS``, else the number of processors that the
+    process may use. Raises ArgumentError for a count below 1.
+
+    >>> import lumus as lm
+    >>> lm.set_num_threads(lm.num_threads())
+    """
+    if count < 1:
+        raise ArgumentError(f"set_num_threads: needs at least 1, got {count}")
+    _native.set_num_threads(count)
+
+
+def memory_stats() -> dict[str, int]:
+    """Bytes of tensors alive (``live_bytes``), their peak, bytes kept for reuse, and counts.
+
+    >>> import lumus as lm
+    >>> sorted(lm.memory_stats())
+    ['cached_bytes', 'live_bytes', 'live_storages', 'num_allocations', 'peak_bytes']
+    """
+    return dict(_native.memory_stats())  # type: ignore[arg-type]
+
+
+def empty_cache() -> None:
+    """Gives the memory that is kept for reuse back to the system."""
+    _native.empty_cache()
+
+
+def build_info() -> dict[str, Any]:
+    """The compiler, the instruction sets in the binary, and the one in use.
+
+    >>> import lumus as lm
+    >>> "isa" in lm.build_info()
+    True
+    """
+    return dict(_native.build_info())

@@ -1,0 +1,7 @@
+"""The functions behind the layers and losses."""
+
+from lumus.ops.loss.cross_entropy import cross_entropy, nll_loss
+from lumus.ops.loss.mse_loss import mse_loss
+from lumus.ops.random.dropout import dropout
+
+__all__ = ["cross_entropy", "dropout", "mse_loss", "nll_loss"]

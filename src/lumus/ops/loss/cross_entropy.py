@@ -1,0 +1,202 @@
+"""nll_loss and cross_entropy: the negative log-probability of target classes."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from lumus.core.dispatch import apply
+from lumus.core.dtypes import int64
+from lumus.core.kinds import Float, Int
+from lumus.core.op import kind_error
+from lumus.core.tensor import Tensor
+from lumus.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
+from lumus.ops.elementwise.where import where
+
+Reduction = Literal["mean", "sum", "none"]
+
+
+def nll_loss(
+    log_probabilities: Tensor[Float],
+    targets: Tensor[Int],
+    *,
+    weight: Tensor[Float] | None = None,
+    ignore_index: int | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor[Float]:
+    """The negative log-probability of each target class: ``-weight[t] * log_probabilities[..., t]``.
+
+    **Shapes.** `log_probabilities` (N, C, ...) with the classes on axis 1, or (C,); `targets` (N, ...) or
+    (); `weight` (C,). The result is 0-d, or has the targets' shape with ``reduction="none"``.
+    **Kinds.** Float; targets are Int.
+    **Gradient.** ``-weight[t]`` at each target, over the sum of weights for the mean; 0 elsewhere.
+    **Reduction.** The mean divides by the sum of the targets' weights; with every target ignored it is 0
+    with gradient 0.
+    **Raises.** IndexRangeError for a target outside [0, C) that is not `ignore_index`, ShapeError,
+    KindError, ArgumentError.
+
+    >>> import lumus as lm
+    >>> p = lm.log_softmax(lm.tensor([[0.0, 0.0]]))
+    >>> round(lm.nn.functional.nll_loss(p, lm.tensor([1])).item(), 4)
+    0.6931
+    """
+    _check("nll_loss", log_probabilities, targets, weight, reduction)
+    return _nll(log_probabilities, targets, weight, ignore_index, reduction, 0.0, "nll_loss")
+
+
+def cross_entropy(
+    logits: Tensor[Float],
+    targets: Tensor[Int],
+    *,
+    weight: Tensor[Float] | None = None,
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    reduction: Reduction = "mean",
+) -> Tensor[Float]:
+    """The cross-entropy of the softmax of `logits` with target classes: ``-log softmax(logits)[t]``.
+
+    ``label_smoothing=s`` mixes the target, with weight ``1 - s``, with all classes evenly, each with
+    ``s / C``. Computed through `log_softmax`, so a confidently wrong logit costs no digits.
+
+    **Shapes.** `logits` (N, C, ...) with the classes on axis 1, or (C,); `targets` (N, ...) or ();
+    `weight` (C,). The result is 0-d, or has the targets' shape with ``reduction="none"``.
+    **Kinds.** Float; targets are Int.
+    **Gradient.** ``softmax(logits) - target`` for each row, weighted like the row.
+    **Reduction.** The mean divides by the sum of the targets' weights; with every target ignored it is 0
+    with gradient 0.
+    **Raises.** IndexRangeError for a target outside [0, C) that is not `ignore_index`, ShapeError,
+    KindError, ArgumentError.
+
+    >>> import lumus as lm
+    >>> logits = lm.tensor([[0.0, 10000.0]])
+    >>> lm.nn.functional.cross_entropy(logits, lm.tensor([0])).item()
+    10000.0
+    """
+    _check("cross_entropy", logits, targets, weight, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise ArgumentError(
+            f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}"
+        )
+    log_probabilities = logits.log_softmax(axis=0 if logits.ndim == 1 else 1)
+    return _nll(
+        log_probabilities,
+        targets,
+        weight,
+        ignore_index,
+        reduction,
+        label_smoothing,
+        "cross_entropy",
+    )
+
+
+def _check(
+    op: str,
+    scores: Tensor[Float],
+    targets: Tensor[Int],
+    weight: Tensor[Float] | None,
+    reduction: str,
+) -> None:
+    if scores.dtype.kind != "float":
+        raise kind_error(op, scores.dtype, ("float",))
+    if targets.dtype.kind != "int":
+        raise kind_error(
+            op, targets.dtype, ("int",), "targets are class numbers: .astype(lumus.int64)"
+        )
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentError(f"{op}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+    if scores.ndim == 0:
+        raise ShapeError(f"{op}: the input needs an axis of classes, got shape ()", op=op)
+    wanted = () if scores.ndim == 1 else (scores.shape[0], *scores.shape[2:])
+    if targets.shape != wanted:
+        raise ShapeError(
+            f"{op}: input of shape {scores.shape} wants targets of shape {wanted}, got {targets.shape}",
+            op=op,
+        )
+    classes = scores.shape[0 if scores.ndim == 1 else 1]
+    if weight is not None and weight.shape != (classes,):
+        raise ShapeError(
+            f"{op}: weight of shape {weight.shape} for {classes} classes; it must be ({classes},)",
+            op=op,
+        )
+    if weight is not None and weight.dtype is not scores.dtype:
+        raise DTypeError(
+            f"{op}: weight is {weight.dtype.name}, the input {scores.dtype.name}", op=op
+        )
+
+
+def _nll(
+    log_probabilities: Tensor[Float],
+    targets: Tensor[Int],
+    weight: Tensor[Float] | None,
+    ignore_index: int | None,
+    reduction: Reduction,
+    smoothing: float,
+    op: str,
+) -> Tensor[Float]:
+    axis = 0 if log_probabilities.ndim == 1 else 1
+    classes = log_probabilities.shape[axis]
+    targets = targets.astype(int64)
+    kept = None if ignore_index is None else targets != ignore_index
+    if kept is not None:
+        targets = where(kept, targets, 0)
+    _check_range(op, targets, classes)
+    losses = -log_probabilities.take_along_axis(targets.expand_dims(axis), axis=axis).squeeze(axis)
+    weights = None if weight is None else weight.take(targets)
+    if weights is not None:
+        losses = losses * weights
+    if smoothing:
+        losses = losses * (1 - smoothing) + _smoothed(log_probabilities, weight, axis, smoothing)
+    if kept is not None:
+        losses = where(kept, losses, 0.0)
+    if reduction == "none":
+        return losses
+    total = losses.sum()
+    if reduction == "sum":
+        return total
+    if weights is None and kept is None:
+        return total / float(losses.size) if losses.size else total * float("nan")
+    if weights is None:
+        assert kept is not None
+        count = kept.sum().maximum(1).astype(losses.dtype)
+        return total / count
+    if kept is not None:
+        weights = where(kept, weights, 0.0)
+    divisor = weights.sum()
+    # With nothing to average the total is 0, and so is the mean by convention.
+    return total / where(divisor == 0.0, 1.0, divisor)
+
+
+def _smoothed(
+    log_probabilities: Tensor[Float], weight: Tensor[Float] | None, axis: int, smoothing: float
+) -> Tensor[Float]:
+    """The part of the loss that is spread evenly over all classes."""
+    classes = log_probabilities.shape[axis]
+    weighted = log_probabilities
+    if weight is not None:
+        rank = log_probabilities.ndim
+        shape = tuple(classes if place == axis else 1 for place in range(rank))
+        weighted = log_probabilities * weight.reshape(shape)
+    return -weighted.sum(axis=axis) * (smoothing / classes)
+
+
+def _check_range(op: str, targets: Tensor[Int], classes: int) -> None:
+    """Negative targets would count from the end in an index; as classes they are mistakes."""
+    if not targets.size:
+        return
+    lowest = cast(
+        "int", apply("min", targets, axes=tuple(range(targets.ndim)), keepdims=False).item()
+    )
+    if lowest >= 0:
+        return
+    position = targets.argmin().item()
+    place = []
+    for length in reversed(targets.shape):
+        position, index = divmod(position, length)
+        place.append(index)
+    raise IndexRangeError(
+        f"{op}: target {lowest} at position {place[::-1]} is no class: there are {classes}",
+        hint="pass ignore_index for targets that do not count",
+        op=op,
+        index=lowest,
+        bound=classes,
+        position=tuple(place[::-1]),
+    )

@@ -1,0 +1,225 @@
+"""Random tensors: uniform, normal, bernoulli, integers, permutation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from lumus.core import kernels
+from lumus.core.broadcast import Shape, normalize_shape
+from lumus.core.device import Device, device_named
+from lumus.core.dispatch import apply
+from lumus.core.dtypes import INT_RANGE, DType, bool_, float32, int64
+from lumus.core.kernels import Kernel
+from lumus.core.kinds import TITLE, Bool, Float, Int
+from lumus.core.op import Op, Specs, register
+from lumus.core.spec import Spec
+from lumus.core.tensor import Tensor, leaf
+from lumus.errors import ArgumentError, KindError
+from lumus.ops.create.tensor import copied
+from lumus.ops.random.generator import DEFAULT, Generator
+
+
+@dataclass(frozen=True, slots=True)
+class RandomAttrs:
+    """The distribution with its parameters, and what to fill."""
+
+    distribution: Literal["uniform", "normal", "bernoulli", "integers"]
+    shape: Shape
+    dtype: DType[Any]
+    low: float | int
+    high: float | int
+
+
+@register
+class Random(Op):
+    """Of a key [seed, counter]: the numbers that belong to it."""
+
+    name = "random"
+    attrs = RandomAttrs
+    differentiable = False
+    reason = "its input is a key"
+
+    def infer(self, specs: Specs, attrs: RandomAttrs) -> Spec:
+        return specs[0].with_shape(attrs.shape).with_dtype(attrs.dtype)
+
+    def kernel(self, specs: Specs, attrs: RandomAttrs) -> Kernel:
+        return kernels.Random(attrs.distribution, attrs.shape, attrs.dtype, attrs.low, attrs.high)
+
+
+def _drawn(
+    distribution: str,
+    shape: int | Sequence[int],
+    dtype: DType[Any],
+    device: str | Device | None,
+    generator: Generator | None,
+    low: float = 0,
+    high: float = 1,
+) -> Tensor[Any]:
+    lengths = normalize_shape(distribution, shape)
+    count = 1
+    for length in lengths:
+        count *= length
+    key = (generator or DEFAULT).next_key(count, device_named(device))
+    return cast(
+        "Tensor[Any]",
+        apply(
+            "random",
+            key,
+            distribution=distribution,
+            shape=lengths,
+            dtype=dtype,
+            low=low,
+            high=high,
+        ),
+    )
+
+
+def _check_float(op: str, dtype: DType[Any]) -> None:
+    if dtype.kind != "float":
+        raise KindError(f"{op}: needs a Float dtype, got {TITLE[dtype.kind]} ({dtype.name})", op=op)
+
+
+def uniform(
+    shape: int | Sequence[int],
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    dtype: DType[Float] = float32,
+    device: str | Device | None = None,
+    generator: Generator | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]:
+    """Numbers evenly spread over ``[low, high)``.
+
+    **Shapes.** `shape`.
+    **Kinds.** Float, float32 by default; a number of [0, 1) has as many random bits as the dtype holds,
+    so that 1 is never reached.
+    **Gradient.** `requires_grad=True` makes the result a leaf.
+    **Raises.** KindError for a dtype that is not Float, ArgumentError unless ``low <= high``.
+
+    >>> import lumus as lm
+    >>> lm.random.uniform((2, 3), generator=lm.random.Generator(0)).shape
+    (2, 3)
+    """
+    _check_float("uniform", dtype)
+    if not low <= high:
+        raise ArgumentError(f"uniform: low must not exceed high, got {low} and {high}")
+    drawn = _drawn("uniform", shape, dtype, device, generator)
+    if (low, high) != (0.0, 1.0):
+        # A product may round up to `high` itself, which the interval leaves out.
+        drawn = (drawn * (high - low) + low).minimum(
+            float(np.nextafter(np.float32(high), np.float32(low))) if high > low else high
+        )  # noqa: E501
+    return leaf(drawn, requires_grad)
+
+
+def normal(
+    shape: int | Sequence[int],
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    dtype: DType[Float] = float32,
+    device: str | Device | None = None,
+    generator: Generator | None = None,
+    requires_grad: bool = False,
+) -> Tensor[Float]:
+    """Numbers from the normal distribution.
+
+    **Shapes.** `shape`.
+    **Kinds.** Float, float32 by default.
+    **Gradient.** `requires_grad=True` makes the result a leaf.
+    **Raises.** KindError for a dtype that is not Float, ArgumentError for a negative deviation.
+
+    >>> import lumus as lm
+    >>> lm.random.normal((2, 3), generator=lm.random.Generator(0)).shape
+    (2, 3)
+    """
+    _check_float("normal", dtype)
+    if not std >= 0:
+        raise ArgumentError(f"normal: std must be at least 0, got {std}")
+    drawn = _drawn("normal", shape, dtype, device, generator)
+    if std != 1.0:
+        drawn = drawn * std
+    if mean != 0.0:
+        drawn = drawn + mean
+    return leaf(drawn, requires_grad)
+
+
+def bernoulli(
+    shape: int | Sequence[int],
+    probability: float = 0.5,
+    *,
+    device: str | Device | None = None,
+    generator: Generator | None = None,
+) -> Tensor[Bool]:
+    """True with the given probability, each element independently.
+
+    **Shapes.** `shape`.
+    **Kinds.** Bool.
+    **Gradient.** None: the result is Bool.
+    **Raises.** ArgumentError for a probability outside [0, 1].
+
+    >>> import lumus as lm
+    >>> lm.random.bernoulli((3,), 1.0).tolist()
+    [True, True, True]
+    """
+    if not 0 <= probability <= 1:
+        raise ArgumentError(f"bernoulli: the probability must be in [0, 1], got {probability}")
+    return _drawn("bernoulli", shape, bool_, device, generator, low=float(probability))
+
+
+def integers(
+    shape: int | Sequence[int],
+    low: int,
+    high: int,
+    *,
+    dtype: DType[Int] = int64,
+    device: str | Device | None = None,
+    generator: Generator | None = None,
+) -> Tensor[Int]:
+    """Integers evenly spread over ``[low, high)``.
+
+    **Shapes.** `shape`.
+    **Kinds.** Int, int64 by default.
+    **Gradient.** None: the result is Int.
+    **Raises.** KindError for a dtype that is not Int, ArgumentError unless ``low < high`` and both fit
+    into the dtype.
+
+    >>> import lumus as lm
+    >>> lm.random.integers((2,), 5, 6).tolist()
+    [5, 5]
+    """
+    if dtype.kind != "int":
+        raise KindError(f"integers: needs an Int dtype, got {dtype.name}", op="integers")
+    least, most = INT_RANGE[dtype.name]
+    if not least <= low < high <= most + 1:
+        raise ArgumentError(
+            f"integers: needs low < high within {dtype.name}, got {low} and {high}", op="integers"
+        )
+    return _drawn("integers", shape, dtype, device, generator, low=low, high=high)
+
+
+def permutation(
+    count: int, *, device: str | Device | None = None, generator: Generator | None = None
+) -> Tensor[Int]:
+    """The integers below `count` in random order.
+
+    **Shapes.** One axis of length `count`.
+    **Kinds.** int64.
+    **Gradient.** None: the result is Int.
+    **Raises.** ArgumentError for a negative count.
+
+    >>> import lumus as lm
+    >>> sorted(lm.random.permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
+    if count < 0:
+        raise ArgumentError(f"permutation: count cannot be negative, got {count}")
+    # Sorting 62-bit keys: ties, which a stable sort keeps in order, do not occur in practice.
+    keys = integers((count,), 0, 2**62, device=device, generator=generator)
+    order = np.argsort(keys.numpy(), kind="stable").astype(np.int64)
+    return copied(order, keys.device)
