@@ -32,7 +32,7 @@ def _program(expression: Expression, inputs: Specs, outputs: Specs) -> _native.P
 def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
     program = _program(kernel.expression, inputs, outputs)
     by_count: dict[int, Run] = {1: program.run1, 2: program.run2, 3: program.run3}
-    return by_count.get(len(inputs)) or (lambda *data: program.run(data))
+    return by_count.get(len(inputs)) or (lambda *data: program.run(list(data)))
 
 
 def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Run:
@@ -46,7 +46,7 @@ def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Run:
     reduction = _native.Reduction(
         kernel.kind, program, dtype.code, outputs[0].dtype.code, kernel.axes, rank, kernel.keepdims
     )
-    return reduction.run1 if len(inputs) == 1 else (lambda *data: reduction.run(data))
+    return reduction.run1 if len(inputs) == 1 else (lambda *data: reduction.run(list(data)))
 
 
 def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
@@ -108,14 +108,14 @@ TABLE: dict[type[Kernel], Builder] = {
     ),
     k.BroadcastTo: lambda kernel, i, o: lambda x: x.broadcast(kernel.shape),
     k.Cast: lambda kernel, i, o: lambda x: _native.cast(x, kernel.dtype.code),
-    k.Concat: lambda kernel, i, o: lambda *data: _native.concat(data, kernel.axis),
+    k.Concat: lambda kernel, i, o: lambda *data: _native.concat(list(data), kernel.axis),
     k.Copy: lambda kernel, i, o: _native.copy,
     k.Elementwise: _elementwise,
-    k.Index: lambda kernel, i, o: lambda x, *indices: _native.index(x, indices),
+    k.Index: lambda kernel, i, o: lambda x, *indices: _native.index(x, list(indices)),
     k.IndexPut: lambda kernel, i, o: (
-        lambda x, values, *indices: _native.index_put(x, indices, values, kernel.accumulate)
+        lambda x, values, *indices: _native.index_put(x, list(indices), values, kernel.accumulate)
     ),
-    k.LastWriter: lambda kernel, i, o: lambda *indices: _native.last_writer(kernel.shape, indices),
+    k.LastWriter: lambda kernel, i, o: lambda *indices: _native.last_writer(kernel.shape, list(indices)),
     k.Linspace: lambda kernel, i, o: (
         lambda: _native.linspace(kernel.dtype.code, kernel.start, kernel.stop, kernel.count)
     ),
