@@ -17,7 +17,7 @@ from lumus.core.dispatch import apply, apply_into, composite
 from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import TITLE, Float
 from lumus.core.mode import MODE
-from lumus.core.record import Cut, Leaf, Node
+from lumus.core.record import Cut, Leaf, Node, Saved
 from lumus.core.site import Site, call_site, describe, source_line
 from lumus.core.tensor import Tensor
 from lumus.errors import GradientError, GraphFreedError, SavedTensorMutatedError, ShapeError
@@ -118,24 +118,34 @@ class Sweep:
     def run(self, index: int, seed: Tensor[Float]) -> None:
         """Sweeps from output `index` of the root, whose gradient is `seed`."""
         consumers = self._count_consumers()
+        pending = self.pending
         self._add(self.root, index, seed)
         ready = [self.root] if self.root in consumers else []
         while ready:
             node = ready.pop()
             if node in self.targets:
                 continue
-            if isinstance(node, Leaf):
-                self.leaves.append(node)
+            if node.__class__ is Leaf:
+                self.leaves.append(cast("Leaf", node))
                 continue
             grads = self._gradients_of_inputs(node)
             for edge, grad in zip(node.edges, grads, strict=True):
                 if edge is None or edge[0] not in consumers:
                     continue
+                source, place = edge
                 if grad is not None:
-                    self._add(edge[0], edge[1], grad)
-                consumers[edge[0]] -= 1
-                if not consumers[edge[0]]:
-                    ready.append(edge[0])
+                    outputs = source.plan.outputs
+                    assert grad.spec is outputs[place], (
+                        f"vjp of {node.op} gave {grad.spec!r} for {outputs[place]!r}"
+                    )
+                    if source in pending:
+                        self._add(source, place, grad)
+                    else:
+                        pending[source] = slots = [None] * len(outputs)
+                        slots[place] = grad
+                left = consumers[source] = consumers[source] - 1
+                if not left:
+                    ready.append(source)
 
     def _count_consumers(self) -> dict[Node, int]:
         """How many edges lead to each node; raises when a node to visit has been released."""
@@ -187,21 +197,20 @@ class Sweep:
         assert record is not None
         if grads is None:  # every path to it gave no gradient
             return (None,) * len(node.edges)
-        for name, saved in record.saved():
-            if saved.data.version != saved.version:
-                written = saved.overwritten_by()
-                if written is not None:
-                    raise _mutated(node, name, saved.spec, written)
+        for name in record.saved_fields:
+            saved = getattr(record, name)
+            if saved.__class__ is Saved:
+                if saved.data.version != saved.version:
+                    _check_unchanged(node, name, saved)
+            elif saved is not None:
+                for position, one in enumerate(saved):
+                    _check_unchanged(node, f"{name}[{position}]", one)
         if self.create_graph:
             record = record.bound_to(node)
-        grad = self._rounded(grads[0], node.specs[0])
+        grad = grads[0]
+        if grad is None or grad.spec is not node.plan.outputs[0] or self.owned:
+            grad = self._rounded(grad, node.specs[0])
         results = record.vjp(grad)
-        for edge, result in zip(node.edges, results, strict=True):
-            if edge is not None and result is not None:
-                wanted = edge[0].specs[edge[1]]
-                assert result.spec is wanted, (
-                    f"vjp of {node.op} gave {result.spec!r} for an input {wanted!r}"
-                )
         if not self.retain_graph:
             node.record = None
             node.consumed_at = self.site
@@ -227,7 +236,8 @@ class Sweep:
 
     def _rounded(self, grad: Tensor[Float] | None, spec: Any) -> Tensor[Float]:
         assert grad is not None
-        self.owned.discard(id(grad))
+        if self.owned:
+            self.owned.discard(id(grad))
         return grad if grad.spec is spec else grad.astype(spec.dtype)
 
     def gradients(self, seed: Tensor[Float]) -> dict[Node, tuple[Tensor[Float], Tensor[Float]]]:
@@ -245,6 +255,12 @@ class Sweep:
             taken.add(grad.data.storage_id)
             entries[leaf] = (tensor, grad)
         return entries
+
+
+def _check_unchanged(node: Node, field: str, saved: Saved[Any]) -> None:
+    written = saved.overwritten_by()
+    if written is not None:
+        raise _mutated(node, field, saved.spec, written)
 
 
 def _freed(node: Node) -> GraphFreedError:

@@ -98,7 +98,7 @@ def _argument(args: tuple[Any, ...], position: int) -> Tensor[Float]:
 
 def _entrance(arg: Tensor[Float], *, nested: bool) -> Tensor[Float]:
     if nested and arg.requires_grad:
-        return cast("Tensor[Float]", apply("copy", arg))
+        return apply("copy", arg)
     fresh = arg.detach()
     fresh.cut = None
     return fresh.requires_grad_()

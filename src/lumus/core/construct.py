@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from lumus.core.record import Node
     from lumus.core.tensor import Tensor
 
-_new = object.__new__
-_tensor_class: type[Tensor[Any]]
+_new: Any = object.__new__
+tensor_class: type[Tensor[Any]]
 
 
 def register_tensor_class(cls: type[Tensor[Any]]) -> None:
     """Called once, by core.tensor."""
-    global _tensor_class
-    _tensor_class = cls
+    global tensor_class
+    tensor_class = cls
 
 
 def new_tensor(data: Data, spec: Spec) -> Any:
     """A tensor off any graph."""
-    tensor = _new(_tensor_class)
+    tensor = _new(tensor_class)
     tensor.data = data
     tensor.spec = spec
     tensor.node = None

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from lumus import _native
-from lumus.core.construct import new_tensor
+from lumus.core import construct
 from lumus.core.device import Run
 from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.mode import MODE, Mode
-from lumus.core.op import OPS, Op
-from lumus.core.record import Cut, Node
+from lumus.core.op import OPS, Needs, Op
+from lumus.core.record import Cut, Edge, Node
 from lumus.core.scalar.expressions import Expression
 from lumus.core.site import call_site
 from lumus.core.spec import Spec
@@ -76,19 +76,24 @@ class Plan:
 
 
 _plans: dict[Any, Plan] = {}
+_new: Any = object.__new__
 
 
 def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
-    """Runs op `name` on tensors with static arguments `attrs`, and records it if need be."""
+    """Runs op `name` on tensors with static arguments `attrs`, and records it if need be.
+
+    `attrs` are given in the order of the op's dataclass (a miss of the cache checks it).
+    """
     count = len(inputs)
-    if count == 1:
-        key: Any = (name, inputs[0].spec)
-    elif count == 2:
-        key = (name, inputs[0].spec, inputs[1].spec)
+    if count == 2:
+        x, y = inputs
+        key: Any = (name, x.spec, y.spec, *attrs.values()) if attrs else (name, x.spec, y.spec)
+    elif count == 1:
+        x = y = inputs[0]
+        key = (name, x.spec, *attrs.values()) if attrs else (name, x.spec)
     else:
-        key = (name, *[tensor.spec for tensor in inputs])
-    if attrs:
-        key = (key, *attrs.items())
+        x = y = inputs[0]
+        key = (name, *[tensor.spec for tensor in inputs], *attrs.values())
     plan = _plans.get(key)
     if plan is None:
         plan = _make_plan(key, name, inputs, attrs)
@@ -96,16 +101,25 @@ def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     if mode.interpreter is None:
         try:
             if count == 2:
-                data = plan.run(inputs[0].data, inputs[1].data)
+                data = plan.run(x.data, y.data)
             elif count == 1:
-                data = plan.run(inputs[0].data)
+                data = plan.run(x.data)
             else:
                 data = plan.run(*[tensor.data for tensor in inputs])
         except _native.IndexOutOfRange as error:
             raise index_error(name, error) from None
     else:
         data = mode.interpreter.run(plan, inputs)
-    output = new_tensor(data, plan.output)
+    output = _new(construct.tensor_class)  # new_tensor, written out: this is the hot path
+    output.data = data
+    output.spec = plan.output
+    output.node = None
+    output.index = 0
+    output.cut = None
+    if count <= 2:
+        if x.node is not None or y.node is not None or x.cut is not None or y.cut is not None:
+            _connect(plan, inputs, output, mode)
+        return output
     for tensor in inputs:
         if tensor.node is not None or tensor.cut is not None:
             _connect(plan, inputs, output, mode)
@@ -113,19 +127,22 @@ def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     return output
 
 
+_NO_CUTS: tuple[Cut, ...] = ()
+
+
 def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], mode: Mode) -> None:
     """Hangs the output on the graph of the inputs, or notes why it is not on it."""
     op = plan.op
     assert op is not None
     if mode.records and op.differentiable:
-        needs = tuple([tensor.node is not None for tensor in inputs])
+        edges, needs = _edges(inputs)
         if True in needs:
-            edges = tuple([(t.node, t.index) if t.node is not None else None for t in inputs])
-            cuts = tuple([t.cut for t in inputs if t.cut is not None])
+            cuts = _NO_CUTS
+            for tensor in inputs:
+                if tensor.cut is not None:
+                    cuts = (*cuts, tensor.cut)
             record = op.record(inputs, output, plan.attrs, needs)
-            output.node = Node(
-                op.name, plan.attrs, record, edges, (plan.output,), call_site(), cuts
-            )
+            output.node = Node(plan, record, edges, call_site(), cuts)
             return
     if not mode.notes_cuts:
         return
@@ -138,11 +155,38 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
             return
 
 
+_ONE, _FIRST, _SECOND, _BOTH = (True,), (True, False), (False, True), (True, True)
+_NEITHER = (False, False)
+
+
+def _edges(inputs: tuple[Tensor[Any], ...]) -> tuple[tuple[Edge | None, ...], Needs]:
+    """For each input its place on the graph, and whether it has one."""
+    if len(inputs) == 1:
+        node = inputs[0].node
+        return (((node, inputs[0].index),), _ONE) if node is not None else ((None,), (False,))
+    if len(inputs) == 2:
+        x, y = inputs
+        x_node, y_node = x.node, y.node
+        if x_node is None:
+            if y_node is None:
+                return (None, None), _NEITHER
+            return (None, (y_node, y.index)), _SECOND
+        if y_node is None:
+            return ((x_node, x.index), None), _FIRST
+        return ((x_node, x.index), (y_node, y.index)), _BOTH
+    edges = tuple([(one.node, one.index) if one.node is not None else None for one in inputs])
+    return edges, tuple([edge is not None for edge in edges])
+
+
 def _make_plan(key: Any, name: str, inputs: tuple[Tensor[Any], ...], attrs: dict[str, Any]) -> Plan:
     op = OPS[name]
     specs = tuple(tensor.spec for tensor in inputs)
     _check_devices(name, specs)
-    values = op.attrs(**attrs) if op.attrs is not None else None
+    values = None
+    if op.attrs is not None:
+        # Two orders of the same attrs would be two keys, and could be one key for different attrs.
+        assert tuple(attrs) == tuple(op.attrs.__dataclass_fields__), (name, tuple(attrs))
+        values = op.attrs(**attrs)
     return _remember(key, Plan(name, op, values, specs, (op.infer(specs, values),)))
 
 
@@ -230,7 +274,7 @@ def apply_into(
     mode = MODE.get()
     check_writable(spelled, target, functional, mode)
     check_written_values(spelled, target, inputs, functional, mode)
-    key = (name, *[tensor.spec for tensor in inputs], *attrs.items())
+    key = (name, *[tensor.spec for tensor in inputs], *attrs.values())
     plan = _plans.get(key)
     if plan is None:
         plan = _make_plan(key, name, inputs, attrs)

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Protocol,
+    TypeVar,
+    dataclass_transform,
+)
 from weakref import ref
 
 from lumus.core.construct import tensor_on
@@ -118,9 +127,28 @@ R = TypeVar("R", bound=type[Record])
 def record(cls: R) -> R:
     """Makes a Record class a frozen, slotted dataclass and notes which fields are saved values."""
     made = dataclass(frozen=True, slots=True)(cls)
-    names = [field.name for field in fields(made) if "Saved[" in str(field.type)]  # type: ignore[arg-type]
-    made.saved_fields = tuple(names)
+    names = [field.name for field in fields(made)]  # type: ignore[arg-type]
+    made.saved_fields = tuple(
+        field.name
+        for field in fields(made)  # type: ignore[arg-type]
+        if "Saved[" in str(field.type)
+    )
+    made.__init__ = _initializer(made, names)  # type: ignore[misc]
     return made  # type: ignore[return-value]
+
+
+def _initializer(cls: Any, names: list[str]) -> Any:
+    """An `__init__` that fills the slots through their descriptors.
+
+    That of a frozen dataclass goes through `object.__setattr__`, which costs more than the record.
+    """
+    if not names:
+        return object.__init__
+    setters = {f"set_{name}": getattr(cls, name).__set__ for name in names}
+    body = "".join(f"    set_{name}(self, {name})\n" for name in names)
+    scope: dict[str, Any] = dict(setters)
+    exec(f"def __init__(self, {', '.join(names)}):\n{body}", scope)  # noqa: S102
+    return scope["__init__"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,42 +184,63 @@ Edge = tuple["Node", int]
 class Node:
     """One recorded op: its record, an edge for each input (None: needs no gradient), its line.
 
-    `consumed_at` is the call site of the backward that released the record.
+    `plan` says which op it is, with which attrs and outputs. `consumed_at` is the call site of the
+    backward that released the record.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "attrs",
-        "consumed_at",
-        "cuts",
-        "edges",
-        "op",
-        "record",
-        "site",
-        "specs",
-    )
+    __slots__ = ("__weakref__", "consumed_at", "cuts", "edges", "plan", "record", "site")
 
     def __init__(
         self,
-        op: str,
-        attrs: Any,
+        plan: Signature,
         record: Record | None,
         edges: tuple[Edge | None, ...],
-        specs: tuple[Spec, ...],
         site: Site | None,
         cuts: tuple[Cut, ...],
     ) -> None:
-        self.op = op
-        self.attrs = attrs
+        self.plan = plan
         self.record = record
         self.edges = edges
-        self.specs = specs
         self.site = site
         self.cuts = cuts
         self.consumed_at: Site | None = None
 
+    @property
+    def op(self) -> str:
+        """The op's name."""
+        return self.plan.name
+
+    @property
+    def attrs(self) -> Any:
+        """The op's static arguments, None if it has none."""
+        return self.plan.attrs
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """The outputs' specs."""
+        return self.plan.outputs
+
     def __repr__(self) -> str:
         return f"<{self.op} -> {', '.join(map(repr, self.specs))}>"
+
+
+class Signature(Protocol):
+    """What a node knows of its op: a plan of dispatch, or the little that a leaf has."""
+
+    name: str
+    attrs: Any
+    outputs: tuple[Spec, ...]
+
+
+class LeafSignature:
+    """The signature of a leaf: its spec."""
+
+    __slots__ = ("attrs", "name", "outputs")
+
+    def __init__(self, spec: Spec) -> None:
+        self.name = "leaf"
+        self.attrs: Any = None
+        self.outputs = (spec,)
 
 
 class Leaf(Node):
@@ -200,5 +249,5 @@ class Leaf(Node):
     __slots__ = ("tensor",)
 
     def __init__(self, tensor: Tensor[Float], site: Site | None) -> None:
-        super().__init__("leaf", None, None, (), (tensor.spec,), site, ())
+        super().__init__(LeafSignature(tensor.spec), None, (), site, ())
         self.tensor = ref(tensor)

@@ -44,11 +44,14 @@ def operand(like: Tensor[Any], other: Any, op: str) -> Tensor[Any] | None:
     if isinstance(other, bool | int | float):
         return constant(other, like.spec.dtype, like.spec.device, op)
     if isinstance(other, np.ndarray):
-        return cast("Tensor[Any]", call("from_numpy", other, device=like.spec.device))
+        return call("from_numpy", other, device=like.spec.device)
     return None
 
 
 def _binary(name: str, x: Tensor[Any], y: Any) -> Any:
+    if y.__class__ is float:  # before all else: it is the most frequent, with a tensor
+        spec = x.spec
+        return apply(name, x, constant(y, spec.dtype, spec.device, name))
     if not isinstance(y, Tensor):
         y = operand(x, y, name)
         if y is None:
@@ -366,10 +369,10 @@ class Tensor(Generic[K]):
         return _reflected("multiply", other, self)
 
     def __truediv__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]:
-        return cast("Tensor[Float]", _binary("divide", self, other))
+        return _binary("divide", self, other)
 
     def __rtruediv__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]:
-        return cast("Tensor[Float]", _reflected("divide", other, self))
+        return _reflected("divide", other, self)
 
     @overload
     def __floordiv__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]: ...
@@ -467,108 +470,108 @@ class Tensor(Generic[K]):
         return _binary("greater_equal", self, other)
 
     def __eq__(self, other: Tensor[K] | float) -> Tensor[Bool]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        return cast("Tensor[Bool]", _binary("equal", self, other))
+        return _binary("equal", self, other)
 
     def __ne__(self, other: Tensor[K] | float) -> Tensor[Bool]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        return cast("Tensor[Bool]", _binary("not_equal", self, other))
+        return _binary("not_equal", self, other)
 
     def __and__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
-        return cast("Tensor[Bool]", _binary("logical_and", self, other))
+        return _binary("logical_and", self, other)
 
     def __rand__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
-        return cast("Tensor[Bool]", _reflected("logical_and", other, self))
+        return _reflected("logical_and", other, self)
 
     def __or__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
-        return cast("Tensor[Bool]", _binary("logical_or", self, other))
+        return _binary("logical_or", self, other)
 
     def __ror__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
-        return cast("Tensor[Bool]", _reflected("logical_or", other, self))
+        return _reflected("logical_or", other, self)
 
     def __xor__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
-        return cast("Tensor[Bool]", _binary("logical_xor", self, other))
+        return _binary("logical_xor", self, other)
 
     def __rxor__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
-        return cast("Tensor[Bool]", _reflected("logical_xor", other, self))
+        return _reflected("logical_xor", other, self)
 
     def __invert__(self: Tensor[Bool]) -> Tensor[Bool]:
-        return cast("Tensor[Bool]", apply("logical_not", self))
+        return apply("logical_not", self)
 
     # Elementwise -------------------------------------------------------------------------------------
     def exp(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.exp`."""
-        return cast("Tensor[Float]", apply("exp", self))
+        return apply("exp", self)
 
     def expm1(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.expm1`."""
-        return cast("Tensor[Float]", apply("expm1", self))
+        return apply("expm1", self)
 
     def log(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.log`."""
-        return cast("Tensor[Float]", apply("log", self))
+        return apply("log", self)
 
     def log1p(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.log1p`."""
-        return cast("Tensor[Float]", apply("log1p", self))
+        return apply("log1p", self)
 
     def sin(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.sin`."""
-        return cast("Tensor[Float]", apply("sin", self))
+        return apply("sin", self)
 
     def cos(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.cos`."""
-        return cast("Tensor[Float]", apply("cos", self))
+        return apply("cos", self)
 
     def tanh(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.tanh`."""
-        return cast("Tensor[Float]", apply("tanh", self))
+        return apply("tanh", self)
 
     def sigmoid(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.sigmoid`."""
-        return cast("Tensor[Float]", apply("sigmoid", self))
+        return apply("sigmoid", self)
 
     def erf(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.erf`."""
-        return cast("Tensor[Float]", apply("erf", self))
+        return apply("erf", self)
 
     def sqrt(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.sqrt`."""
-        return cast("Tensor[Float]", apply("sqrt", self))
+        return apply("sqrt", self)
 
     def rsqrt(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.rsqrt`."""
-        return cast("Tensor[Float]", apply("rsqrt", self))
+        return apply("rsqrt", self)
 
     def reciprocal(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.reciprocal`."""
-        return cast("Tensor[Float]", apply("reciprocal", self))
+        return apply("reciprocal", self)
 
     def relu(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.relu`."""
-        return cast("Tensor[Float]", apply("relu", self))
+        return apply("relu", self)
 
     def silu(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.silu`."""
-        return cast("Tensor[Float]", apply("silu", self))
+        return apply("silu", self)
 
     def floor(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.floor`."""
-        return cast("Tensor[Float]", apply("floor", self))
+        return apply("floor", self)
 
     def ceil(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.ceil`."""
-        return cast("Tensor[Float]", apply("ceil", self))
+        return apply("ceil", self)
 
     def round(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.round`."""
-        return cast("Tensor[Float]", apply("round", self))
+        return apply("round", self)
 
     def leaky_relu(self: Tensor[Float], slope: float = 0.01) -> Tensor[Float]:
         """See `lumus.leaky_relu`."""
-        return cast("Tensor[Float]", apply("leaky_relu", self, slope=slope))
+        return apply("leaky_relu", self, slope=slope)
 
     def gelu(self: Tensor[Float], approximate: Literal["none", "tanh"] = "none") -> Tensor[Float]:
         """See `lumus.gelu`."""
-        return cast("Tensor[Float]", apply("gelu", self, approximate=approximate))
+        return apply("gelu", self, approximate=approximate)
 
     @overload
     def abs(self: Tensor[Float]) -> Tensor[Float]: ...
@@ -628,15 +631,15 @@ class Tensor(Generic[K]):
 
     def isnan(self: Tensor[Float]) -> Tensor[Bool]:
         """See `lumus.isnan`."""
-        return cast("Tensor[Bool]", apply("isnan", self))
+        return apply("isnan", self)
 
     def isfinite(self: Tensor[Float]) -> Tensor[Bool]:
         """See `lumus.isfinite`."""
-        return cast("Tensor[Bool]", apply("isfinite", self))
+        return apply("isfinite", self)
 
     def isinf(self: Tensor[Float]) -> Tensor[Bool]:
         """See `lumus.isinf`."""
-        return cast("Tensor[Bool]", apply("isinf", self))
+        return apply("isinf", self)
 
     # Reductions --------------------------------------------------------------------------------------
     @overload
@@ -677,72 +680,68 @@ class Tensor(Generic[K]):
 
     def mean(self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Float]:
         """See `lumus.mean`."""
-        return cast("Tensor[Float]", _reduce("mean", self, axis, keepdims))
+        return _reduce("mean", self, axis, keepdims)
 
     def logsumexp(
         self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False
     ) -> Tensor[Float]:
         """See `lumus.logsumexp`."""
-        return cast("Tensor[Float]", _reduce("logsumexp", self, axis, keepdims))
+        return _reduce("logsumexp", self, axis, keepdims)
 
     def any(self: Tensor[Bool], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Bool]:
         """See `lumus.any`."""
-        return cast("Tensor[Bool]", _reduce("any", self, axis, keepdims))
+        return _reduce("any", self, axis, keepdims)
 
     def all(self: Tensor[Bool], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Bool]:
         """See `lumus.all`."""
-        return cast("Tensor[Bool]", _reduce("all", self, axis, keepdims))
+        return _reduce("all", self, axis, keepdims)
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor[Int]:
         """See `lumus.argmax`."""
         if axis is not None:
             axis = normalize_axis("argmax", axis, self.spec.ndim)
-        return cast("Tensor[Int]", apply("argmax", self, axis=axis, keepdims=keepdims))
+        return apply("argmax", self, axis=axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor[Int]:
         """See `lumus.argmin`."""
         if axis is not None:
             axis = normalize_axis("argmin", axis, self.spec.ndim)
-        return cast("Tensor[Int]", apply("argmin", self, axis=axis, keepdims=keepdims))
+        return apply("argmin", self, axis=axis, keepdims=keepdims)
 
     def var(
         self: Tensor[Float], axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
     ) -> Tensor[Float]:
         """See `lumus.var`."""
-        return cast(
-            "Tensor[Float]", call("var", self, axis, correction=correction, keepdims=keepdims)
-        )
+        return call("var", self, axis, correction=correction, keepdims=keepdims)
 
     def std(
         self: Tensor[Float], axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
     ) -> Tensor[Float]:
         """See `lumus.std`."""
-        return cast(
-            "Tensor[Float]", call("std", self, axis, correction=correction, keepdims=keepdims)
-        )
+        return call("std", self, axis, correction=correction, keepdims=keepdims)
 
     def softmax(self: Tensor[Float], axis: int = -1) -> Tensor[Float]:
         """See `lumus.softmax`."""
         axis = normalize_axis("softmax", axis, self.spec.ndim)
-        return cast("Tensor[Float]", apply("softmax", self, axis=axis))
+        return apply("softmax", self, axis=axis)
 
     def log_softmax(self: Tensor[Float], axis: int = -1) -> Tensor[Float]:
         """See `lumus.log_softmax`."""
         axis = normalize_axis("log_softmax", axis, self.spec.ndim)
-        return cast("Tensor[Float]", apply("log_softmax", self, axis=axis))
+        return apply("log_softmax", self, axis=axis)
 
     # Shape -------------------------------------------------------------------------------------------
     def reshape(self, *shape: int | Sequence[int]) -> Tensor[K]:
         """See `lumus.reshape`; the lengths may be given one by one or as a sequence."""
-        return cast("Tensor[K]", call("reshape", self, _varargs(shape)))
+        return call("reshape", self, _varargs(shape))
 
     def permute_dims(self, *axes: int | Sequence[int]) -> Tensor[K]:
         """See `lumus.permute_dims`; the axes may be given one by one or as a sequence."""
-        return cast("Tensor[K]", call("permute_dims", self, _varargs(axes)))
+        return call("permute_dims", self, _varargs(axes))
 
     def transpose(self, axis0: int = -2, axis1: int = -1) -> Tensor[K]:
         """See `lumus.transpose`."""
-        return cast("Tensor[K]", call("transpose", self, axis0, axis1))
+        return call("transpose", self, axis0, axis1)
 
     @property
     def T(self) -> Tensor[K]:
@@ -752,7 +751,7 @@ class Tensor(Generic[K]):
                 f"T: needs a matrix, got shape {self.spec.shape}",
                 hint="use .mT for a stack of matrices, or .permute_dims(...)",
             )
-        return cast("Tensor[K]", apply("permute_dims", self, axes=(1, 0)))
+        return apply("permute_dims", self, axes=(1, 0))
 
     @property
     def mT(self) -> Tensor[K]:
@@ -761,56 +760,56 @@ class Tensor(Generic[K]):
 
     def expand_dims(self, axis: Axes = 0) -> Tensor[K]:
         """See `lumus.expand_dims`."""
-        return cast("Tensor[K]", call("expand_dims", self, axis))
+        return call("expand_dims", self, axis)
 
     def squeeze(self, axis: Axes = None) -> Tensor[K]:
         """See `lumus.squeeze`."""
-        return cast("Tensor[K]", call("squeeze", self, axis))
+        return call("squeeze", self, axis)
 
     def broadcast_to(self, *shape: int | Sequence[int]) -> Tensor[K]:
         """See `lumus.broadcast_to`."""
         shape_ = normalize_shape("broadcast_to", _varargs(shape))
-        return cast("Tensor[K]", apply("broadcast_to", self, shape=shape_))
+        return apply("broadcast_to", self, shape=shape_)
 
     def flip(self, axis: Axes = None) -> Tensor[K]:
         """See `lumus.flip`."""
-        return cast("Tensor[K]", call("flip", self, axis))
+        return call("flip", self, axis)
 
     def narrow(self, axis: int, start: int, length: int) -> Tensor[K]:
         """See `lumus.narrow`."""
-        return cast("Tensor[K]", call("narrow", self, axis, start, length))
+        return call("narrow", self, axis, start, length)
 
     def split(self, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor[K]]:
         """See `lumus.split`."""
-        return cast("list[Tensor[K]]", call("split", self, sizes, axis))
+        return call("split", self, sizes, axis)
 
     def take(self, indices: Tensor[Int] | Sequence[Any], axis: int = 0) -> Tensor[K]:
         """See `lumus.take`."""
-        return cast("Tensor[K]", call("take", self, indices, axis))
+        return call("take", self, indices, axis)
 
     def take_along_axis(self, indices: Tensor[Int], axis: int = -1) -> Tensor[K]:
         """See `lumus.take_along_axis`."""
         axis = normalize_axis("take_along_axis", axis, self.spec.ndim)
-        return cast("Tensor[K]", apply("take_along_axis", self, indices, axis=axis))
+        return apply("take_along_axis", self, indices, axis=axis)
 
     def scatter_add(self, indices: Tensor[Int], values: Tensor[K], axis: int = 0) -> Tensor[K]:
         """See `lumus.scatter_add`."""
         axis = normalize_axis("scatter_add", axis, self.spec.ndim)
-        return cast("Tensor[K]", apply("scatter_add", self, indices, values, axis=axis))
+        return apply("scatter_add", self, indices, values, axis=axis)
 
     def index_add(self, indices: Tensor[Int], values: Tensor[K], axis: int = 0) -> Tensor[K]:
         """See `lumus.index_add`."""
-        return cast("Tensor[K]", call("index_add", self, indices, values, axis))
+        return call("index_add", self, indices, values, axis)
 
     def copy(self) -> Tensor[K]:
         """A dense copy with memory of its own; differentiable."""
-        return cast("Tensor[K]", apply("copy", self))
+        return apply("copy", self)
 
     def astype(self, dtype: DType[K2]) -> Tensor[K2]:
         """See `lumus.astype`."""
         if dtype is self.spec.dtype:
             return cast("Tensor[K2]", self)
-        return cast("Tensor[K2]", apply("astype", self, dtype=dtype))
+        return apply("astype", self, dtype=dtype)
 
     # In place ----------------------------------------------------------------------------------------
     @overload
@@ -924,11 +923,11 @@ class AtIndex(Generic[K]):
 
     def set(self, value: Tensor[K] | Any) -> Tensor[K]:
         """`value` at the index; of duplicates the last wins, and it alone gets a gradient."""
-        return cast("Tensor[K]", call("at_set", self.tensor, self.index, value))
+        return call("at_set", self.tensor, self.index, value)
 
     def add(self, value: Tensor[K] | Any) -> Tensor[K]:
         """`value` added at the index; duplicates accumulate."""
-        return cast("Tensor[K]", call("at_add", self.tensor, self.index, value))
+        return call("at_add", self.tensor, self.index, value)
 
 
 def leaf(tensor: Tensor[K], requires_grad: bool) -> Tensor[K]:

@@ -115,7 +115,9 @@ TABLE: dict[type[Kernel], Builder] = {
     k.IndexPut: lambda kernel, i, o: (
         lambda x, values, *indices: _native.index_put(x, list(indices), values, kernel.accumulate)
     ),
-    k.LastWriter: lambda kernel, i, o: lambda *indices: _native.last_writer(kernel.shape, list(indices)),
+    k.LastWriter: lambda kernel, i, o: (
+        lambda *indices: _native.last_writer(kernel.shape, list(indices))
+    ),
     k.Linspace: lambda kernel, i, o: (
         lambda: _native.linspace(kernel.dtype.code, kernel.start, kernel.stop, kernel.count)
     ),

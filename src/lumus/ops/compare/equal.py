@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
@@ -31,4 +31,4 @@ def equal(x: Tensor[Any] | float, y: Tensor[Any] | float) -> Tensor[Bool]:
     >>> lm.equal(lm.tensor([1.0, 2.0]), 1.0).tolist()
     [True, False]
     """
-    return cast("Tensor[Bool]", apply("equal", *operands("equal", x, y)))
+    return apply("equal", *operands("equal", x, y))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool, Float
 from lumus.core.op import Comparison, register
@@ -31,4 +29,4 @@ def isfinite(x: Tensor[Float]) -> Tensor[Bool]:
     >>> lm.isfinite(lm.tensor([1.0, float("inf"), float("nan")])).tolist()
     [True, False, False]
     """
-    return cast("Tensor[Bool]", apply("isfinite", x))
+    return apply("isfinite", x)

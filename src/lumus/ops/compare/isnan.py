@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool, Float
 from lumus.core.op import Comparison, register
@@ -31,4 +29,4 @@ def isnan(x: Tensor[Float]) -> Tensor[Bool]:
     >>> lm.isnan(lm.tensor([1.0, float("inf"), float("nan")])).tolist()
     [False, False, True]
     """
-    return cast("Tensor[Bool]", apply("isnan", x))
+    return apply("isnan", x)

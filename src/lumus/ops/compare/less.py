@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
@@ -30,4 +30,4 @@ def less(x: Tensor[Any] | float, y: Tensor[Any] | float) -> Tensor[Bool]:
     >>> lm.less(lm.tensor([1.0, 2.0]), 1.0).tolist()
     [False, False]
     """
-    return cast("Tensor[Bool]", apply("less", *operands("less", x, y)))
+    return apply("less", *operands("less", x, y))

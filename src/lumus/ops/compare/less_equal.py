@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
@@ -30,4 +30,4 @@ def less_equal(x: Tensor[Any] | float, y: Tensor[Any] | float) -> Tensor[Bool]:
     >>> lm.less_equal(lm.tensor([1.0, 2.0]), 1.0).tolist()
     [True, False]
     """
-    return cast("Tensor[Bool]", apply("less_equal", *operands("less_equal", x, y)))
+    return apply("less_equal", *operands("less_equal", x, y))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
 from lumus.core.op import Comparison, register
@@ -31,4 +29,4 @@ def logical_not(x: Tensor[Bool]) -> Tensor[Bool]:
     >>> lm.logical_not(lm.tensor([True, False])).tolist()
     [False, True]
     """
-    return cast("Tensor[Bool]", apply("logical_not", x))
+    return apply("logical_not", x)

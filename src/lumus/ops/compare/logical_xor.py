@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
 from lumus.core.op import Comparison, register
@@ -31,4 +29,4 @@ def logical_xor(x: Tensor[Bool] | bool, y: Tensor[Bool] | bool) -> Tensor[Bool]:
     >>> lm.logical_xor(lm.tensor([True, False]), lm.tensor([True, True])).tolist()
     [False, True]
     """
-    return cast("Tensor[Bool]", apply("logical_xor", *operands("logical_xor", x, y)))
+    return apply("logical_xor", *operands("logical_xor", x, y))

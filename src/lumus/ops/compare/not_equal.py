@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
@@ -31,4 +31,4 @@ def not_equal(x: Tensor[Any] | float, y: Tensor[Any] | float) -> Tensor[Bool]:
     >>> lm.not_equal(lm.tensor([1.0, 2.0]), 1.0).tolist()
     [False, True]
     """
-    return cast("Tensor[Bool]", apply("not_equal", *operands("not_equal", x, y)))
+    return apply("not_equal", *operands("not_equal", x, y))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType
 from lumus.core.kernels import Cast, Kernel
 from lumus.core.kinds import Float, K

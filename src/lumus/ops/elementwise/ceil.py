@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -45,4 +45,4 @@ def ceil(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.ceil(lm.tensor([1.5, -1.5])).tolist()
     [2.0, -1.0]
     """
-    return cast("Tensor[Float]", apply("ceil", x))
+    return apply("ceil", x)

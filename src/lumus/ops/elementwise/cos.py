@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -49,4 +49,4 @@ def cos(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.cos(lm.tensor([0.0])).tolist()
     [1.0]
     """
-    return cast("Tensor[Float]", apply("cos", x))
+    return apply("cos", x)

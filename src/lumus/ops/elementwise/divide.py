@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -58,4 +58,4 @@ def divide(x: Tensor[Float] | float, y: Tensor[Float] | float) -> Tensor[Float]:
     >>> lm.divide(lm.tensor([1.0, 3.0]), 2.0).tolist()
     [0.5, 1.5]
     """
-    return cast("Tensor[Float]", apply("divide", *operands("divide", x, y)))
+    return apply("divide", *operands("divide", x, y))

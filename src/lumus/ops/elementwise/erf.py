@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -50,4 +50,4 @@ def erf(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.erf(lm.tensor([0.0, 10.0])).tolist()
     [0.0, 1.0]
     """
-    return cast("Tensor[Float]", apply("erf", x))
+    return apply("erf", x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from lumus.core.dispatch import apply
 from lumus.core.kernels import Elementwise, Kernel
@@ -118,4 +118,4 @@ def gelu(x: Tensor[Float], approximate: Literal["none", "tanh"] = "none") -> Ten
     >>> lm.gelu(lm.tensor([0.0, 100.0])).tolist()
     [0.0, 100.0]
     """
-    return cast("Tensor[Float]", apply("gelu", x, approximate=approximate))
+    return apply("gelu", x, approximate=approximate)

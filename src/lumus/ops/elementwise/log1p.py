@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -49,4 +49,4 @@ def log1p(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.log1p(lm.tensor([0.0, 1e-10])).tolist()
     [0.0, 1.000000013351432e-10]
     """
-    return cast("Tensor[Float]", apply("log1p", x))
+    return apply("log1p", x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kernels import Elementwise, Kernel
@@ -61,4 +61,4 @@ def fused(expression: Expression, *tensors: Tensor[Float]) -> Tensor[Float]:
 
     The expression is built once, where it is used: ``_GRAD = expression(lambda grad, y: grad * (1 - y * y))``.
     """
-    return cast("Tensor[Float]", apply("map", *tensors, expression=expression))
+    return apply("map", *tensors, expression=expression)

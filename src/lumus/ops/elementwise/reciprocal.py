@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -49,4 +49,4 @@ def reciprocal(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.reciprocal(lm.tensor([4.0])).tolist()
     [0.25]
     """
-    return cast("Tensor[Float]", apply("reciprocal", x))
+    return apply("reciprocal", x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -49,4 +49,4 @@ def relu(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.relu(lm.tensor([-1.0, 2.0])).tolist()
     [0.0, 2.0]
     """
-    return cast("Tensor[Float]", apply("relu", x))
+    return apply("relu", x)

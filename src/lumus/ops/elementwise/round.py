@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -45,4 +45,4 @@ def round(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.round(lm.tensor([0.5, 1.5, -2.5])).tolist()
     [0.0, 2.0, -2.0]
     """
-    return cast("Tensor[Float]", apply("round", x))
+    return apply("round", x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -49,4 +49,4 @@ def rsqrt(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.rsqrt(lm.tensor([4.0])).tolist()
     [0.5]
     """
-    return cast("Tensor[Float]", apply("rsqrt", x))
+    return apply("rsqrt", x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -49,4 +49,4 @@ def sigmoid(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.sigmoid(lm.tensor([0.0, -1000.0])).tolist()
     [0.5, 0.0]
     """
-    return cast("Tensor[Float]", apply("sigmoid", x))
+    return apply("sigmoid", x)

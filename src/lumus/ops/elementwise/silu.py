@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -57,4 +57,4 @@ def silu(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.silu(lm.tensor([0.0])).tolist()
     [0.0]
     """
-    return cast("Tensor[Float]", apply("silu", x))
+    return apply("silu", x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -49,4 +49,4 @@ def sqrt(x: Tensor[Float]) -> Tensor[Float]:
     >>> lm.sqrt(lm.tensor([4.0, 0.0])).tolist()
     [2.0, 0.0]
     """
-    return cast("Tensor[Float]", apply("sqrt", x))
+    return apply("sqrt", x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import broadcast_shapes
 from lumus.core.dispatch import apply
@@ -77,4 +77,4 @@ def where(condition: Tensor[Bool], x: Tensor[K] | float, y: Tensor[K] | float) -
     >>> lm.where(x > 0, x, 0.0).tolist()
     [1.0, 0.0]
     """
-    return cast("Tensor[K]", apply("where", condition, *operands("where", x, y)))
+    return apply("where", condition, *operands("where", x, y))

@@ -82,7 +82,7 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
         values = values.broadcast_to(selection.shape).reshape(selection.sizes)
         if accumulate:
             return cast("Tensor[Any]", x + apply("unslice", values, shape=x.shape, **place))
-    return cast("Tensor[Any]", apply("slice_put", x, values, sizes=selection.sizes, **place))
+    return apply("slice_put", x, values, sizes=selection.sizes, **place)
 
 
 def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
@@ -95,4 +95,4 @@ def scatter_add(x: Tensor[K], indices: Tensor[Int], values: Tensor[K], axis: int
     [5.0, 0.0, 2.0]
     """
     axis = normalize_axis("scatter_add", axis, x.ndim)
-    return cast("Tensor[K]", apply("scatter_add", x, indices, values, axis=axis))
+    return apply("scatter_add", x, indices, values, axis=axis)

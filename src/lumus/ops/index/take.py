@@ -21,7 +21,7 @@ def index_tensor(x: Tensor[Any], indices: Tensor[Int] | Sequence[Any], op: str) 
         listed = np.asarray(indices)
         if listed.size == 0:
             listed = listed.astype(np.int64)
-        indices = cast("Tensor[Int]", call("from_numpy", listed, device=x.device))
+        indices = call("from_numpy", listed, device=x.device)
     if indices.dtype.kind != "int":
         raise kind_error(op, indices.dtype, ("int",))
     return indices.astype(int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_axis
 from lumus.core.dispatch import apply
@@ -97,4 +97,4 @@ def take_along_axis(x: Tensor[K], indices: Tensor[Int], axis: int = -1) -> Tenso
     [[2], [3]]
     """
     axis = normalize_axis("take_along_axis", axis, x.ndim)
-    return cast("Tensor[K]", apply("take_along_axis", x, indices, axis=axis))
+    return apply("take_along_axis", x, indices, axis=axis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.constant import constant
 from lumus.core.dispatch import apply
@@ -77,4 +77,4 @@ def dropout(
     scale = constant(
         1.0 if probability == 1 else 1 / (1 - probability), x.dtype, x.device, "dropout"
     )
-    return cast("Tensor[Float]", apply("dropout", x, kept, scale))
+    return apply("dropout", x, kept, scale)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -64,17 +64,14 @@ def _drawn(
     for length in lengths:
         count *= length
     key = (generator or DEFAULT).next_key(count, device_named(device))
-    return cast(
-        "Tensor[Any]",
-        apply(
-            "random",
-            key,
-            distribution=distribution,
-            shape=lengths,
-            dtype=dtype,
-            low=low,
-            high=high,
-        ),
+    return apply(
+        "random",
+        key,
+        distribution=distribution,
+        shape=lengths,
+        dtype=dtype,
+        low=low,
+        high=high,
     )
 
 

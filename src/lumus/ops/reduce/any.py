@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from lumus.core.broadcast import normalize_axes
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
@@ -35,4 +33,4 @@ def any(x: Tensor[Bool], axis: Axes = None, *, keepdims: bool = False) -> Tensor
     [True, True]
     """
     axes = normalize_axes("any", axis, x.ndim)
-    return cast("Tensor[Bool]", apply("any", x, axes=axes, keepdims=keepdims))
+    return apply("any", x, axes=axes, keepdims=keepdims)

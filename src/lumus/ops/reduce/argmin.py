@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axis, reduced_shape
 from lumus.core.dispatch import apply
@@ -63,4 +63,4 @@ def argmin(x: Tensor[Any], axis: int | None = None, *, keepdims: bool = False) -
     """
     if axis is not None:
         axis = normalize_axis("argmin", axis, x.ndim)
-    return cast("Tensor[Int]", apply("argmin", x, axis=axis, keepdims=keepdims))
+    return apply("argmin", x, axis=axis, keepdims=keepdims)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
@@ -112,4 +112,4 @@ def log_softmax(x: Tensor[Float], axis: int = -1) -> Tensor[Float]:
     [-0.6931471824645996, -0.6931471824645996]
     """
     axis = normalize_axis("log_softmax", axis, x.ndim)
-    return cast("Tensor[Float]", apply("log_softmax", x, axis=axis))
+    return apply("log_softmax", x, axis=axis)

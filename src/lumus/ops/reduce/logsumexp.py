@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axes
 from lumus.core.dispatch import apply
@@ -65,4 +65,4 @@ def logsumexp(x: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) ->
     1000.6931762695312
     """
     axes = normalize_axes("logsumexp", axis, x.ndim)
-    return cast("Tensor[Float]", apply("logsumexp", x, axes=axes, keepdims=keepdims))
+    return apply("logsumexp", x, axes=axes, keepdims=keepdims)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_axes
 from lumus.core.dispatch import apply
@@ -51,4 +51,4 @@ def mean(x: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tens
     [2.0, 4.0]
     """
     axes = normalize_axes("mean", axis, x.ndim)
-    return cast("Tensor[Float]", apply("mean", x, axes=axes, keepdims=keepdims))
+    return apply("mean", x, axes=axes, keepdims=keepdims)

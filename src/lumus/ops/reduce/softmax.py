@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
@@ -112,4 +112,4 @@ def softmax(x: Tensor[Float], axis: int = -1) -> Tensor[Float]:
     [0.5, 0.5]
     """
     axis = normalize_axis("softmax", axis, x.ndim)
-    return cast("Tensor[Float]", apply("softmax", x, axis=axis))
+    return apply("softmax", x, axis=axis)

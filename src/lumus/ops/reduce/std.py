@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axes
 from lumus.core.dispatch import apply, composite
@@ -58,4 +58,4 @@ def std(
     """
     axes = normalize_axes("std", axis, x.ndim)
     spread_out = var(x, axes, correction=correction, keepdims=keepdims)
-    return cast("Tensor[Float]", apply("root", spread_out))
+    return apply("root", spread_out)

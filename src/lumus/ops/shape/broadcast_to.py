@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_shape
 from lumus.core.dispatch import apply
@@ -80,4 +80,4 @@ def broadcast_to(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
     [[1, 2], [1, 2]]
     """
     lengths = normalize_shape("broadcast_to", shape)
-    return cast("Tensor[K]", apply("broadcast_to", x, shape=lengths))
+    return apply("broadcast_to", x, shape=lengths)

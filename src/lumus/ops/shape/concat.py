@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
@@ -96,4 +96,4 @@ def concat(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
     dtype = tensors[0].dtype
     for one in tensors[1:]:
         dtype = promote(dtype, one.dtype, "concat")
-    return cast("Tensor[K]", apply("concat", *[one.astype(dtype) for one in tensors], axis=axis))
+    return apply("concat", *[one.astype(dtype) for one in tensors], axis=axis)

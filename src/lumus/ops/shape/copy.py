@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.kernels import Copy as CopyKernel
@@ -50,4 +50,4 @@ def copy(x: Tensor[K]) -> Tensor[K]:
     >>> lm.copy(lm.tensor([1, 2])).tolist()
     [1, 2]
     """
-    return cast("Tensor[K]", apply("copy", x))
+    return apply("copy", x)

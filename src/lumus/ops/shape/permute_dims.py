@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply, composite
@@ -78,4 +78,4 @@ def permute_dims(x: Tensor[K], axes: int | Sequence[int]) -> Tensor[K]:
     """
     order = (axes,) if isinstance(axes, int) else axes
     normalized = tuple(normalize_axis("permute_dims", axis, x.ndim) for axis in order)
-    return cast("Tensor[K]", apply("permute_dims", x, axes=normalized))
+    return apply("permute_dims", x, axes=normalized)

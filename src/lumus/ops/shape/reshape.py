@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_shape
 from lumus.core.dispatch import apply, composite
@@ -81,7 +81,7 @@ def reshape(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
     """
     if shape.__class__ is tuple and shape == x.spec.shape:
         return x
-    return cast("Tensor[K]", apply("reshape", x, shape=_resolved(x.spec.shape, shape)))
+    return apply("reshape", x, shape=_resolved(x.spec.shape, shape))
 
 
 def _resolved(old: Shape, shape: int | Sequence[int]) -> Shape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
@@ -103,4 +103,4 @@ def view(
     x: Tensor[Any], starts: tuple[int, ...], sizes: Shape, steps: tuple[int, ...]
 ) -> Tensor[Any]:
     """`x` sliced along each axis; arguments are already checked."""
-    return cast("Tensor[Any]", apply("slice", x, starts=starts, sizes=sizes, steps=steps))
+    return apply("slice", x, starts=starts, sizes=sizes, steps=steps)

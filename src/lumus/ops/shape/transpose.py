@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply, composite
 from lumus.core.kinds import K
@@ -27,4 +25,4 @@ def transpose(x: Tensor[K], axis0: int = -2, axis1: int = -1) -> Tensor[K]:
     second = normalize_axis("transpose", axis1, x.ndim)
     axes = list(range(x.ndim))
     axes[first], axes[second] = second, first
-    return cast("Tensor[K]", apply("permute_dims", x, axes=tuple(axes)))
+    return apply("permute_dims", x, axes=tuple(axes))
