@@ -260,21 +260,34 @@ static void pack(const Element* from, std::int64_t width_stride, std::int64_t de
 
 // ---- the tile -----------------------------------------------------------------------------------
 
-// Rows of A as a tile reads them: packed, element (i, k) lies at data[k * kRows + i]; in place, at
-// data[i * row_stride + k * depth_stride].
+// What a tile computes: c[rows][columns] = or += A (rows x depth) times B (depth x columns).
 template <class T>
-struct Rows {
-  const T* data;
-  std::int64_t row_stride;
-  std::int64_t depth_stride;
+struct TileTask {
+  std::int64_t depth;
+  // Packed, element (i, k) of A lies at a[k * rows + i]; in place, where the strides say.
+  const T* a;
+  std::int64_t a_row_stride;
+  std::int64_t a_depth_stride;
+  // Whole vectors of B are read, so `columns` short of them needs packed B.
+  const T* b;
+  std::int64_t b_stride;
+  T* packed_b;  // where a tile that packs puts B
+  T* c;
+  std::int64_t c_stride;
+  std::int64_t columns;
+  bool accumulate;
 };
 
-// c[kRows][columns] = or += A (kRows x depth) times B (depth x kVectors vectors). Only full vectors
-// of B are read, so `columns` short of them needs packed B.
-template <class T, int kRows, int kVectors, bool kInPlace>
-static void tile(std::int64_t depth, Rows<T> a, const T* b, std::int64_t b_stride, T* c,
-                 std::int64_t c_stride, std::int64_t columns, bool accumulate) {
+constexpr std::int64_t kPrefetchRows = 8;
+
+// With kPacks the tile also packs the B that it reads, for the strips that follow: the stores are
+// free beside the arithmetic, and the arithmetic hides the loads.
+template <class T, int kRows, int kVectors, bool kInPlace, bool kPacks>
+static void tile(const TileTask<T>& task) {
   constexpr std::int64_t lanes = kLanes<T>;
+  const T* b = task.b;
+  const std::int64_t b_stride = task.b_stride;
+  T* packed = task.packed_b;
   Vec<T> sums[kRows][kVectors];
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
@@ -283,22 +296,32 @@ static void tile(std::int64_t depth, Rows<T> a, const T* b, std::int64_t b_strid
   }
   // In place, one pointer serves four rows, since an address has room for one more stride.
   constexpr int num_quads = kInPlace ? (kRows + 3) / 4 : 1;
-  const std::int64_t step = kInPlace ? a.depth_stride : kRows;
-  const std::int64_t three_rows = 3 * a.row_stride;
+  const std::int64_t a_row_stride = task.a_row_stride;
+  const std::int64_t three_rows = 3 * a_row_stride;
+  const std::int64_t step = kInPlace ? task.a_depth_stride : kRows;
   const T* quads[num_quads];
 #pragma GCC unroll 4
-  for (int quad = 0; quad < num_quads; ++quad) quads[quad] = a.data + 4 * quad * a.row_stride;
+  for (int quad = 0; quad < num_quads; ++quad) quads[quad] = task.a + 4 * quad * a_row_stride;
 #pragma GCC unroll 1
-  for (std::int64_t k = 0; k < depth; ++k) {
+  for (std::int64_t k = 0; k < task.depth; ++k) {
     Vec<T> right[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) right[v] = load<T>(b + v * lanes);
+    if constexpr (kPacks) {
+      // Rows of B lie apart, where the processor does not see them coming.
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        __builtin_prefetch(b + kPrefetchRows * b_stride + v * lanes);
+        store<T>(packed + v * lanes, right[v]);
+      }
+      packed += kVectors * lanes;
+    }
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const T* const quad = quads[kInPlace ? i / 4 : 0];
       const T* const at = !kInPlace    ? quad + i
                           : i % 4 == 3 ? quad + three_rows
-                                       : quad + i % 4 * a.row_stride;
+                                       : quad + i % 4 * a_row_stride;
       const Vec<T> left = broadcast<T>(*at);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums[i][v] = multiply_add<T>(left, right[v], sums[i][v]);
@@ -311,20 +334,20 @@ static void tile(std::int64_t depth, Rows<T> a, const T* b, std::int64_t b_strid
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      T* const to = c + i * c_stride + v * lanes;
-      const std::int64_t count = columns - v * lanes;
+      T* const to = task.c + i * task.c_stride + v * lanes;
+      const std::int64_t count = task.columns - v * lanes;
       if (count >= lanes) {
-        store<T>(to, accumulate ? load<T>(to) + sums[i][v] : sums[i][v]);
+        store<T>(to, task.accumulate ? load<T>(to) + sums[i][v] : sums[i][v]);
       } else if (count > 0) {
-        store_first<T>(to, accumulate ? load_first<T>(to, count) + sums[i][v] : sums[i][v], count);
+        store_first<T>(to, task.accumulate ? load_first<T>(to, count) + sums[i][v] : sums[i][v],
+                       count);
       }
     }
   }
 }
 
 template <class T>
-using Tile = void (*)(std::int64_t, Rows<T>, const T*, std::int64_t, T*, std::int64_t, std::int64_t,
-                      bool);
+using Tile = void (*)(const TileTask<T>&);
 
 // Few rows leave registers for wider panels, which hide the latency of the sums.
 template <class T>
@@ -334,27 +357,74 @@ constexpr int kMaxVectors(int rows) {
 }
 
 template <class T, int kRows>
-LUMUS_INLINE Tile<T> tile_of_width(int vectors, bool in_place) {
+LUMUS_INLINE Tile<T> tile_of_width(int vectors, bool in_place, bool packs) {
   if constexpr (is_floating<T>) {
+    if (packs) {
+      return in_place ? &tile<T, kRows, 2, true, true> : &tile<T, kRows, 2, false, true>;
+    }
     if (in_place) {
       if constexpr (kMaxVectors<T>(kRows) >= 8) {
-        if (vectors == 8) return &tile<T, kRows, 8, true>;
+        if (vectors == 8) return &tile<T, kRows, 8, true, false>;
       }
       if constexpr (kMaxVectors<T>(kRows) >= 4) {
-        if (vectors == 4) return &tile<T, kRows, 4, true>;
+        if (vectors == 4) return &tile<T, kRows, 4, true, false>;
       }
-      return vectors == 2 ? &tile<T, kRows, 2, true> : &tile<T, kRows, 1, true>;
+      return vectors == 2 ? &tile<T, kRows, 2, true, false> : &tile<T, kRows, 1, true, false>;
     }
   }
-  return vectors == 2 ? &tile<T, kRows, 2, false> : &tile<T, kRows, 1, false>;
+  return vectors == 2 ? &tile<T, kRows, 2, false, false> : &tile<T, kRows, 1, false, false>;
 }
 
 template <class T, int kRows = kTileRows<T>>
-LUMUS_INLINE Tile<T> tile_of(std::int64_t rows, int vectors, bool in_place) {
+LUMUS_INLINE Tile<T> tile_of(std::int64_t rows, int vectors, bool in_place, bool packs) {
   if constexpr (kRows > 1) {
-    if (rows != kRows) return tile_of<T, kRows - 1>(rows, vectors, in_place);
+    if (rows != kRows) return tile_of<T, kRows - 1>(rows, vectors, in_place, packs);
   }
-  return tile_of_width<T, kRows>(vectors, in_place);
+  return tile_of_width<T, kRows>(vectors, in_place, packs);
+}
+
+// ---- one row
+// --------------------------------------------------------------------------------------
+
+// c[columns] = a times B for a row `a` and a B whose columns are dense: squares of B are transposed
+// in registers, so that the sums run in the order of the tiles while memory is read in its own.
+template <class T>
+static void row_times_dense_columns(std::int64_t columns, std::int64_t depth, std::int64_t block,
+                                    const T* a, std::int64_t a_stride, const T* b,
+                                    std::int64_t b_column_stride, T* c) {
+  constexpr std::int64_t lanes = kLanes<T>;
+  for (std::int64_t column = 0; column < columns; column += lanes, b += lanes * b_column_stride) {
+    const std::int64_t width = smaller(lanes, columns - column);
+    Vec<T> total = {};
+    for (std::int64_t start = 0; start < depth; start += block) {
+      const std::int64_t end = smaller(start + block, depth);
+      Vec<T> sum = {};
+      std::int64_t k = start;
+      for (; k + lanes <= end; k += lanes) {
+        Vec<T> square[lanes];
+#pragma GCC unroll 16
+        for (int i = 0; i < lanes; ++i) {
+          square[i] = load<T>(b + smaller(i, width - 1) * b_column_stride + k);
+        }
+        transpose_lanes<T>(square);
+#pragma GCC unroll 16
+        for (int i = 0; i < lanes; ++i) {
+          sum = multiply_add<T>(broadcast<T>(a[(k + i) * a_stride]), square[i], sum);
+        }
+      }
+      for (; k < end; ++k) {
+        alignas(64) T row[lanes] = {};
+        for (std::int64_t i = 0; i < width; ++i) row[i] = b[i * b_column_stride + k];
+        sum = multiply_add<T>(broadcast<T>(a[k * a_stride]), load<T>(row), sum);
+      }
+      total = start == 0 ? sum : total + sum;
+    }
+    if (width == lanes) {
+      store<T>(c + column, total);
+    } else {
+      store_first<T>(c + column, total, width);
+    }
+  }
 }
 
 // ---- the piece ----------------------------------------------------------------------------------
@@ -382,22 +452,26 @@ struct Strips {
       : count(divided_up(rows, kTileRows<T>)), height(rows / count), num_tall(rows % count) {}
 };
 
-// Runs the tiles of one panel of B over all strips of A.
+// Runs the tiles of one panel of B over all strips of A; with `packs` the first packs B for the
+// others.
 template <class T>
-static void run_strips(const Strips<T>& strips, int vectors, bool in_place, std::int64_t depth,
-                       Rows<T> a, const T* b, std::int64_t b_stride, T* c, std::int64_t c_stride,
-                       std::int64_t columns, bool accumulate) {
-  const std::int64_t row_step = in_place ? a.row_stride : depth;
-  Tile<T> run = strips.num_tall ? tile_of<T>(strips.height + 1, vectors, in_place) : nullptr;
-  std::int64_t height = strips.height + 1;
+static void run_strips(const Strips<T>& strips, int vectors, bool in_place, bool packs,
+                       TileTask<T> task) {
+  const std::int64_t row_step = in_place ? task.a_row_stride : task.depth;
+  std::int64_t height = strips.height + (strips.num_tall > 0);
+  Tile<T> run = tile_of<T>(height, vectors, in_place, packs);
   for (std::int64_t strip = 0; strip < strips.count; ++strip) {
-    if (strip == strips.num_tall) {
-      height = strips.height;
-      run = tile_of<T>(height, vectors, in_place);
+    if (strip == strips.num_tall || (packs && strip == 1)) {
+      height = strips.height + (strip < strips.num_tall);
+      run = tile_of<T>(height, vectors, in_place, packs && strip == 0);
     }
-    run(depth, a, b, b_stride, c, c_stride, columns, accumulate);
-    a.data += height * row_step;
-    c += height * c_stride;
+    run(task);
+    if (packs && strip == 0) {
+      task.b = task.packed_b;
+      task.b_stride = vectors * kLanes<T>;
+    }
+    task.a += height * row_step;
+    task.c += height * task.c_stride;
   }
 }
 
@@ -407,32 +481,45 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
                       T* scratch) {
   constexpr std::int64_t lanes = kLanes<T>;
   constexpr std::int64_t panel_columns = kPanelColumns<T>;
-  constexpr bool can_use_in_place = __is_same(Element, T) && is_floating<T>;
+  constexpr bool has_in_place = __is_same(Element, T) && is_floating<T>;
   const std::int64_t num_blocks = divided_up(depth, kDepthBlock);
   const std::int64_t block = divided_up(divided_up(depth, num_blocks), 16) * 16;
+  if constexpr (has_in_place) {
+    if (rows == 1 && b.row_stride == 1 && b.column_stride != 1) {
+      return row_times_dense_columns<T>(columns, depth, block, a.data, a.column_stride, b.data,
+                                        b.column_stride, c);
+    }
+  }
   const Strips<T> strips(rows);
-  // Packing A pays when several panels use it, or when its rows would fight for the same cache
-  // lines.
+  // The tile reads rows of A in place as fast as packed ones, but for rows whole pages apart, which
+  // would fight for the same cache lines, and for many panels, where fewer streams are better.
+  const bool rows_collide =
+      rows > 8 && a.row_stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
   const bool a_in_place =
-      can_use_in_place &&
-      (rows == 1 ||
-       (columns <= 2 * panel_columns &&
-        (a.row_stride * static_cast<std::int64_t>(sizeof(T)) % 1024 != 0 || rows <= 8)));
-  // Packing B pays when several strips use it.
-  const bool b_in_place = can_use_in_place && b.column_stride == 1 && strips.count <= 2;
+      has_in_place && (rows == 1 || (columns <= 8 * panel_columns && !rows_collide));
+  // Rows of B are read in place by the first strip, which packs them if there are others.
+  const bool b_in_place = has_in_place && b.column_stride == 1;
+  const bool packs_b = strips.count > 1;
+  int max_vectors = 2;
+  if (a_in_place && !packs_b) max_vectors = kMaxVectors<T>(static_cast<int>(rows));
   T* const packed_b = scratch;
   T* const packed_a =
       scratch + block * smaller(kGroupPanels * panel_columns, divided_up(columns, lanes) * lanes);
 
+  TileTask<T> task;
+  task.c_stride = c_stride;
   for (std::int64_t k = 0; k < depth; k += block) {
     const std::int64_t size = smaller(block, depth - k);
     const Element* const a_block = a.data + k * a.column_stride;
     const Element* const b_block = b.data + k * b.row_stride;
-    Rows<T> left = {packed_a, 0, 0};
-    if constexpr (can_use_in_place) {
-      if (a_in_place) left = {a_block, a.row_stride, a.column_stride};
-    }
-    if (!a_in_place) {
+    task.depth = size;
+    task.accumulate = k > 0;
+    if (a_in_place) {
+      if constexpr (has_in_place) task.a = a_block;
+      task.a_row_stride = a.row_stride;
+      task.a_depth_stride = a.column_stride;
+    } else {
+      task.a = packed_a;
       std::int64_t row = 0;
       for (std::int64_t strip = 0; strip < strips.count; ++strip) {
         const std::int64_t height = strips.height + (strip < strips.num_tall);
@@ -443,12 +530,16 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
     }
     for (std::int64_t column = 0; column < columns;) {
       const std::int64_t remaining = columns - column;
-      if constexpr (can_use_in_place) {
-        if (b_in_place && remaining >= lanes) {
-          int vectors = a_in_place ? kMaxVectors<T>(static_cast<int>(smaller(rows, 64))) : 2;
+      task.c = c + column;
+      if constexpr (has_in_place) {
+        if (b_in_place && (remaining >= panel_columns || (!packs_b && remaining >= lanes))) {
+          int vectors = max_vectors;
           while (vectors * lanes > remaining) vectors /= 2;
-          run_strips<T>(strips, vectors, a_in_place, size, left, b_block + column, b.row_stride,
-                        c + column, c_stride, vectors * lanes, k > 0);
+          task.b = b_block + column;
+          task.b_stride = b.row_stride;
+          task.packed_b = packed_b;
+          task.columns = vectors * lanes;
+          run_strips<T>(strips, vectors, a_in_place, packs_b, task);
           column += vectors * lanes;
           continue;
         }
@@ -461,8 +552,11 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
       pack<Element>(b_block + column * b.column_stride, b.column_stride, b.row_stride, group,
                     remaining, size, pitch, size * pitch, packed_b);
       for (std::int64_t w = 0; w < group; w += pitch) {
-        run_strips<T>(strips, pitch > lanes ? 2 : 1, a_in_place, size, left, packed_b + w * size,
-                      pitch, c + column + w, c_stride, smaller(pitch, group - w), k > 0);
+        task.b = packed_b + w * size;
+        task.b_stride = pitch;
+        task.c = c + column + w;
+        task.columns = smaller(pitch, group - w);
+        run_strips<T>(strips, pitch > lanes ? 2 : 1, a_in_place, false, task);
       }
       column += group;
     }

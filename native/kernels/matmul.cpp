@@ -216,12 +216,14 @@ bool fits_blas(const Product& product) {
 struct Grid {
   std::int64_t num_strips, num_panels;
   std::int64_t row_blocks, column_blocks;
+  std::int64_t work;  // of the whole product, in multiply-adds
 };
 
 constexpr std::int64_t kBlockStrips = 14;         // strips of A that stay in the level-2 cache
-constexpr std::int64_t kPieceProducts = 3 << 19;  // multiply-adds worth a piece, about 30 us
+constexpr std::int64_t kPieceProducts = 1 << 19;  // multiply-adds worth a piece, about 10 us
 constexpr std::int64_t kMaxPieces = 16;           // where there is a choice
-constexpr std::int64_t kMinBlockColumns = 128;    // each column block packs A again
+constexpr std::int64_t kMinBlockColumns = 64;
+constexpr std::int64_t kMaxBlockColumns = 256;  // keeps a block of the result in the level-2 cache
 
 template <class Element>
 Grid grid_of(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
@@ -229,13 +231,16 @@ Grid grid_of(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
   Grid grid;
   grid.num_strips = divided_up(rows, kTileRows<T>);
   grid.num_panels = divided_up(columns, kPanelColumns<T>);
-  // With few rows the columns of B are read from memory faster than they are used.
-  const std::int64_t work = columns * depth * (rows < 16 ? 16 : rows);
-  const std::int64_t wanted = smaller(work / kPieceProducts, kMaxPieces);
+  // With few rows the time goes into reading B, however few products it gives.
+  grid.work = columns * depth * (rows < 16 ? 16 : rows);
+  const std::int64_t wanted = smaller(grid.work / kPieceProducts, kMaxPieces);
   grid.row_blocks = divided_up(rows, kBlockStrips * kTileRows<T>);
+  grid.column_blocks = divided_up(columns, kMaxBlockColumns);
   // A few blocks are made even, for two threads to share; with many it does not matter.
-  if (grid.row_blocks % 2 == 1 && grid.row_blocks > 1 && grid.row_blocks < 8) grid.row_blocks += 1;
-  grid.column_blocks = 1;
+  const std::int64_t least = grid.row_blocks * grid.column_blocks;
+  if (least % 2 == 1 && least > 1 && least < 8) {
+    (grid.row_blocks > 1 ? grid.row_blocks : grid.column_blocks) += 1;
+  }
   while (grid.row_blocks * grid.column_blocks * 2 <= wanted &&
          columns >= grid.column_blocks * 2 * kMinBlockColumns) {
     grid.column_blocks *= 2;
@@ -272,12 +277,11 @@ void multiply(const Product& product) {
                 static_cast<std::size_t>(product.batch_size * rows * columns) * sizeof(Element));
     return;
   }
-  const std::int64_t products_each = rows * columns * depth;
   const Blas* const library = kCanUseBlas<Element> && fits_blas(product) ? blas() : nullptr;
   const Grid grid = grid_of<Element>(rows, columns, depth);
   const std::int64_t blocks = grid.row_blocks * grid.column_blocks;
-  std::int64_t grain = 1;
-  if (blocks == 1 && products_each < kPieceProducts) grain = kPieceProducts / (products_each + 512);
+  // Small blocks, of a batch or of a large result with little depth, go several to a piece.
+  const std::int64_t grain = 1 + kPieceProducts / (grid.work / blocks + 512);
 
   parallel_for(product.batch_size * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece) {
