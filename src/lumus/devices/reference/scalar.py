@@ -95,7 +95,9 @@ def converted(array: Array, dtype: DType[Any]) -> Array:
     """The elements in another dtype; floats truncate and saturate to ints, NaN becomes 0."""
     with np.errstate(all="ignore"):
         if dtype.name == "bfloat16":
-            return rounded_to_bfloat16(array.astype(np.float32))
+            return rounded_to_bfloat16(rounded_to_odd(array))
+        if dtype.name == "float16" and array.dtype.kind in "iu":
+            return rounded_to_odd(array).astype(np.float16)
         if dtype.kind == "int" and array.dtype.kind == "f":
             return _int_from_float(array, dtype)
         return array.astype(dtype.name)
@@ -108,6 +110,24 @@ def rounded_to_bfloat16(array: NDArray[np.float32]) -> NDArray[np.float32]:
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
     result = rounded.astype(np.uint32).view(np.float32).reshape(array.shape)
     return np.where(np.isnan(array), np.float32(np.nan), result)
+
+
+def rounded_to_odd(array: Array) -> NDArray[np.float32]:
+    """float32 from which rounding to a half type gives what rounding the number itself would.
+
+    Where a number lies between two of float32, the one whose last bit is set stands for it: it is
+    beyond the last bit of a half type, and keeps the number off a tie.
+    """
+    nearest = array.astype(np.float32)
+    if array.dtype in (np.float32, np.float16):
+        return nearest
+    # Of 64 bits of precision or more, so that every int64 is exact.
+    exact = array.astype(np.longdouble)
+    bits = np.ascontiguousarray(nearest).view(np.uint32).reshape(array.shape)
+    towards_zero = bits - (np.abs(nearest.astype(np.longdouble)) > np.abs(exact))
+    is_inexact = (nearest.astype(np.longdouble) != exact) & ~np.isnan(exact)
+    odd = np.where(is_inexact, towards_zero | 1, bits).astype(np.uint32)
+    return odd.view(np.float32).reshape(array.shape)
 
 
 def _int_from_float(array: Array, dtype: DType[Any]) -> Array:
