@@ -53,6 +53,13 @@ def test_arrows_between_rooms_point_down_only() -> None:
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
+def test_every_folder_is_a_package() -> None:
+    """Without an `__init__.py` the tools that follow imports pass a folder over in silence."""
+    folders = {path.parent for path in source_files()}
+    bare = [folder for folder in folders if not (folder / "__init__.py").is_file()]
+    assert not bare, bare
+
+
 def is_module(dotted: str) -> bool:
     place = PACKAGE.parent.joinpath(*dotted.split("."))
     if place.is_dir() or place.with_suffix(".py").is_file():

@@ -1,0 +1,1 @@
+"""Backward passes, gradients as values, and when operations are recorded."""

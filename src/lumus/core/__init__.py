@@ -1,0 +1,1 @@
+"""What a tensor is, and the one choke point through which every operation runs."""

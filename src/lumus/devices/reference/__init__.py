@@ -1,0 +1,1 @@
+"""The reference device: NumPy, slow and obviously right; the oracle of the tests."""

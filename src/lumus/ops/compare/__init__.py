@@ -1,0 +1,1 @@
+"""Comparisons, logic, and questions about single elements: the result is Bool."""

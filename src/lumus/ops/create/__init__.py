@@ -1,0 +1,1 @@
+"""Tensors from data or from nothing."""

@@ -1,0 +1,1 @@
+"""To and from the outside: NumPy, DLPack, text, files in memory, other devices."""

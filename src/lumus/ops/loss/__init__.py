@@ -1,0 +1,1 @@
+"""Losses: how far a prediction is from its target."""

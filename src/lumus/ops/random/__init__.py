@@ -1,0 +1,1 @@
+"""Random tensors from counter-based generators."""

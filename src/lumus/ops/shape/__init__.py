@@ -1,0 +1,1 @@
+"""Operations that move elements, or only look at them differently."""
