@@ -136,7 +136,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
             return f"it is of kind {TITLE[tensor.spec.dtype.kind]}, which has no gradients"
         if tensor.node is None:
             if tensor.cut is not None:
-                return f"it is not on the graph: {_cut_text(tensor.cut)}"
+                return f"it is not on the graph: {tensor.cut}"
             return "it never required grad"
         if not isinstance(tensor.node, Leaf):
             return (
@@ -147,9 +147,9 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         for cut in self._cuts:
             reaches = cut.reaches(tensor.node)
             if reaches:
-                return f"it was cut off: {_cut_text(cut)}"
+                return f"it was cut off: {cut}"
             if reaches is None:
-                unsure.append(_cut_text(cut))
+                unsure.append(str(cut))
         text = f"it is not connected to {self._root}"
         if unsure:
             text += "; unless it led to a value that left the graph there: " + ", ".join(unsure)
@@ -164,12 +164,6 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
     def __repr__(self) -> str:
         listed = ", ".join(repr(tensor.spec) for tensor in self)
         return f"GradStore({len(self)} gradients: {listed})"
-
-
-def _cut_text(cut: Cut) -> str:
-    if cut.reason == "detach":
-        return f"detached at {describe(cut.site)}"
-    return f"made under no_grad at {describe(cut.site)} (op {cut.op})"
 
 
 def _hint(reason: str) -> str | None:

@@ -22,7 +22,7 @@ from weakref import ref
 
 from lumus.core.construct import tensor_on
 from lumus.core.kinds import Float, K_co
-from lumus.core.site import Site
+from lumus.core.site import Site, describe
 from lumus.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -159,6 +159,11 @@ class Cut:
     op: str
     site: Site
     source: ref[Node] | None
+
+    def __str__(self) -> str:
+        if self.reason == "detach":
+            return f"detached at {describe(self.site)}"
+        return f"made under no_grad at {describe(self.site)} (op {self.op})"
 
     def reaches(self, leaf: Node) -> bool | None:
         """Whether what was cut off led to `leaf`; None when that graph no longer exists."""
