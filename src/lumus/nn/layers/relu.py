@@ -1,0 +1,21 @@
+"""ReLU: the activation of that name."""
+
+from __future__ import annotations
+
+from lumus.core.kinds import Float
+from lumus.core.tensor import Tensor
+from lumus.nn.module import Module
+
+
+class ReLU(Module):
+    """`lumus.relu` as a layer: ``max(x, 0)``.
+
+    **Shapes.** Any; the result has the shape of `x`.
+
+    >>> import lumus as lm
+    >>> lm.nn.ReLU()(lm.zeros((2,))).shape
+    (2,)
+    """
+
+    def forward(self, x: Tensor[Float]) -> Tensor[Float]:
+        return x.relu()

@@ -1,0 +1,198 @@
+"""Module: a model or a part of one, with its parameters as ordinary attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
+
+from lumus.autograd.modes import no_grad
+from lumus.core.kinds import Float
+from lumus.core.tensor import Tensor
+from lumus.errors import KindError, StateError
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Parameter(Tensor[Float]):
+    """A tensor that a module trains: a leaf of the graph, found by `Module.parameters`.
+
+    `Parameter(tensor)` shares the memory of `tensor`. Raises KindError for Int and Bool.
+
+    >>> import lumus as lm
+    >>> lm.nn.Parameter(lm.zeros((2,))).requires_grad
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, tensor: Tensor[Float]) -> None:
+        if tensor.dtype.kind != "float":
+            raise KindError(
+                f"Parameter: needs a Float tensor, got {tensor.spec!r}",
+                hint="convert it with .astype(lumus.float32); keep other tensors as buffers",
+            )
+        self.data, self.spec = tensor.data, tensor.spec
+        self.node, self.index, self.cut = None, 0, None
+        self.requires_grad_()
+
+
+class _HasForward(Protocol[P, R_co]):
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class Module:
+    """Base of models and layers. A subclass sets attributes and defines `forward`.
+
+    Attributes that are parameters, modules or tensors (and lists, tuples and dicts of them) are found
+    where they stand, in the order in which they were set; a tensor that is not a parameter is a buffer,
+    saved with the model but not trained. Calling the module calls `forward`, with its types.
+
+    >>> import lumus as lm
+    >>> class Scale(lm.nn.Module):
+    ...     def __init__(self) -> None:
+    ...         self.factor = lm.nn.Parameter(lm.ones(()))
+    ...
+    ...     def forward(self, x: lm.Tensor[lm.Float]) -> lm.Tensor[lm.Float]:
+    ...         return x * self.factor
+    >>> Scale()(lm.tensor([2.0])).tolist()
+    [2.0]
+    """
+
+    training: bool = True
+
+    def __call__(self: _HasForward[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
+        return self.forward(*args, **kwargs)
+
+    # Contents --------------------------------------------------------------------------------------
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """(name, module) of this module (under `prefix`) and all below it, each once."""
+        for name, value in _walk(self, prefix, set()):
+            if isinstance(value, Module):
+                yield name, value
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """(name, parameter) of all parameters, each once; names are paths such as ``layers.0.weight``."""
+        for name, value in _walk(self, "", set()):
+            if isinstance(value, Parameter):
+                yield name, value
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor[Any]]]:
+        """(name, tensor) of all buffers, each once."""
+        for name, value in _walk(self, "", set()):
+            if isinstance(value, Tensor) and not isinstance(value, Parameter):
+                yield name, cast("Tensor[Any]", value)
+
+    def parameters(self) -> list[Parameter]:
+        """All parameters, each once."""
+        return [parameter for _, parameter in self.named_parameters()]
+
+    def buffers(self) -> list[Tensor[Any]]:
+        """All buffers, each once."""
+        return [buffer for _, buffer in self.named_buffers()]
+
+    # Mode ------------------------------------------------------------------------------------------
+
+    def train(self, training: bool = True) -> Self:
+        """Sets training mode here and below (dropout drops, batch norm measures); returns self."""
+        for _, module in self.named_modules():
+            module.training = training
+        return self
+
+    def eval(self) -> Self:
+        """Sets evaluation mode here and below; returns self."""
+        return self.train(False)
+
+    # State -----------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Tensor[Any]]:
+        """Parameters and buffers by name, off the graph, on the module's own memory."""
+        return {
+            name: cast("Tensor[Any]", value).detach()
+            for name, value in _walk(self, "", set())
+            if isinstance(value, Tensor)
+        }
+
+    def load_state_dict(self, state: Mapping[str, Tensor[Any]], *, strict: bool = True) -> None:
+        """Copies values into the parameters and buffers of the same names.
+
+        Raises StateError, and changes nothing, with all that does not fit at once: names that are
+        missing or unexpected (accepted with ``strict=False``), and shapes or dtypes that differ.
+        """
+        own = {name: value for name, value in _walk(self, "", set()) if isinstance(value, Tensor)}
+        missing = [name for name in own if name not in state] if strict else []
+        unexpected = [name for name in state if name not in own] if strict else []
+        mismatched = [
+            f"{name}: {state[name].spec!r} for {value.spec!r}"
+            for name, value in own.items()
+            if name in state and _differs(value, state[name])
+        ]
+        if missing or unexpected or mismatched:
+            parts = [
+                f"{what}: {', '.join(names)}"
+                for what, names in (
+                    ("missing", missing),
+                    ("unexpected", unexpected),
+                    ("of another shape or kind", mismatched),
+                )
+                if names
+            ]
+            raise StateError(
+                f"load_state_dict: the state does not fit {type(self).__name__}: {'; '.join(parts)}",
+                hint="nothing was changed; strict=False accepts missing and unexpected names",
+                missing=missing,
+                unexpected=unexpected,
+                mismatched=mismatched,
+            )
+        with no_grad():
+            for name, value in own.items():
+                if name in state:
+                    value.copy_(state[name])
+
+    # Text ------------------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets of this module's line in `repr`; for subclasses."""
+        return ""
+
+    def __repr__(self) -> str:
+        head = f"{type(self).__name__}({self.extra_repr()}"
+        children = [(name, child) for name, child in _children(self) if isinstance(child, Module)]
+        if not children:
+            return head + ")"
+        lines = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in children]
+        return head + "\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _differs(own: Tensor[Any], given: Tensor[Any]) -> bool:
+    return own.shape != given.shape or own.dtype.kind != given.dtype.kind
+
+
+def _children(module: Module) -> Iterator[tuple[str, Any]]:
+    """(name, value) of the attributes, those in lists, tuples and dicts named by their place."""
+    pending: list[tuple[str, Any]] = list(reversed(vars(module).items()))
+    while pending:
+        name, value = pending.pop()
+        if isinstance(value, Tensor | Module):
+            yield name, value
+        elif isinstance(value, list | tuple):
+            items = [(f"{name}.{place}", one) for place, one in enumerate(cast("list[Any]", value))]
+            pending.extend(reversed(items))
+        elif isinstance(value, dict):
+            entries = [(f"{name}.{key}", one) for key, one in cast("dict[Any, Any]", value).items()]
+            pending.extend(reversed(entries))
+
+
+def _walk(module: Module, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """(path, value) of the module, then of what is below it, depth first; each object once."""
+    pending: list[tuple[str, Any]] = [(prefix, module)]
+    while pending:
+        name, value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield name, value
+        if isinstance(value, Module):
+            dot = f"{name}." if name else ""
+            pending.extend(reversed([(dot + child, one) for child, one in _children(value)]))

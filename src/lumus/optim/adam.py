@@ -1,0 +1,93 @@
+"""Adam: steps scaled by running moments of the gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from lumus.core.constant import constant
+from lumus.core.dispatch import update
+from lumus.core.kinds import Float
+from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import Expression, expression
+from lumus.core.tensor import Tensor
+from lumus.errors import ArgumentError
+from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, slot
+
+
+@lru_cache(maxsize=64)
+def adam_rule(beta1: float, beta2: float, eps: float, decay: float) -> Expression:
+    """One step: `shrink` scales p first (decoupled decay), `rate` and `root` carry the bias corrections."""
+
+    def rule(p: Any, m: Any, v: Any, g: Any, shrink: Any, rate: Any, root: Any) -> Any:
+        if decay:
+            g = g + decay * p
+        m = m + (1 - beta1) * (g - m)
+        v = beta2 * v + (1 - beta2) * (g * g)
+        return p * shrink - rate * (m / (scalar.sqrt(v) * root + eps)), m, v
+
+    return expression(rule)
+
+
+class Adam(Optimizer):
+    """Adam: ``p -= lr * m_hat / (sqrt(v_hat) + eps)``, with running moments m and v of the gradient.
+
+    ``m = beta1 * m + (1 - beta1) * g`` and ``v = beta2 * v + (1 - beta2) * g**2``; the corrections
+    ``m_hat = m / (1 - beta1**t)`` and ``v_hat = v / (1 - beta2**t)`` are computed in float64.
+    ``weight_decay`` adds ``weight_decay * p`` to the gradient (an L2 penalty; for decoupled decay see
+    `AdamW`). Each parameter is updated in one pass over its memory.
+
+    **Raises.** ArgumentError for hyperparameters out of range.
+
+    Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
+
+    >>> import lumus as lm
+    >>> p = lm.nn.Parameter(lm.tensor([1.0]))
+    >>> lm.optim.Adam([p], lr=0.5).step((p * p).sum().backward())
+    >>> p.tolist()
+    [0.5]
+    """
+
+    decoupled = False
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        lr: float = 0.001,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        options = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay}
+        super().__init__(parameters, options)
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        name = type(self).__name__
+        for option in ("lr", "eps", "weight_decay"):
+            check_number(name, option, options[option])
+        if len(options["betas"]) != 2:
+            raise ArgumentError(f"{name}: betas must be two numbers, got {options['betas']!r}")
+        for place, beta in enumerate(options["betas"]):
+            check_number(name, f"betas[{place}]", beta, below=1.0)
+
+    def update(
+        self, parameter: Tensor[Float], grad: Tensor[Float], state: State, options: dict[str, Any]
+    ) -> None:
+        name, step = type(self).__name__, state["step"]
+        beta1, beta2 = options["betas"]
+        lr, decay = float(options["lr"]), float(options["weight_decay"])
+        # In float32 `1 - beta**t` would be off by 1e-5 at small t.
+        rate = lr / (1 - beta1**step)
+        root = 1 / math.sqrt(1 - beta2**step)
+        shrink = 1 - lr * decay if self.decoupled else 1.0
+        rule = adam_rule(
+            float(beta1), float(beta2), float(options["eps"]), 0.0 if self.decoupled else decay
+        )
+        m, v = slot(state, "m", parameter), slot(state, "v", parameter)
+        numbers = (
+            constant(one, parameter.dtype, parameter.device, name) for one in (shrink, rate, root)
+        )
+        update(f"{name}.step", rule, (parameter, m, v), (parameter, m, v, grad, *numbers))
