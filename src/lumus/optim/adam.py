@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lumus.core.constant import constant
 from lumus.core.dispatch import update
 from lumus.core.kinds import Float
 from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
-from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, slot
+from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, rate_constant, slot
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +75,7 @@ class Adam(Optimizer):
     def update(
         self, parameter: Tensor[Float], grad: Tensor[Float], state: State, options: dict[str, Any]
     ) -> None:
-        name, step = type(self).__name__, state["step"]
+        step = state["step"]
         beta1, beta2 = options["betas"]
         lr, decay = float(options["lr"]), float(options["weight_decay"])
         # In float32 `1 - beta**t` would be off by 1e-5 at small t.
@@ -87,7 +86,10 @@ class Adam(Optimizer):
             float(beta1), float(beta2), float(options["eps"]), 0.0 if self.decoupled else decay
         )
         m, v = slot(state, "m", parameter), slot(state, "v", parameter)
-        numbers = (
-            constant(one, parameter.dtype, parameter.device, name) for one in (shrink, rate, root)
+        numbers = (rate_constant(one, parameter) for one in (shrink, rate, root))
+        update(
+            f"{type(self).__name__}.step",
+            rule,
+            (parameter, m, v),
+            (parameter, m, v, grad, *numbers),
         )
-        update(f"{name}.step", rule, (parameter, m, v), (parameter, m, v, grad, *numbers))

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import no_grad
+from lumus.core.constant import constant
+from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import Float
 from lumus.core.record import Leaf
 from lumus.core.tensor import Tensor
@@ -104,9 +106,7 @@ class Optimizer(ABC):
         """Hyperparameters and state, by the parameters' order; the tensors are the optimiser's own."""
         return {
             "optimizer": type(self).__name__,
-            "groups": [
-                {"size": len(group.parameters), **group.options} for group in self.groups
-            ],
+            "groups": [{"size": len(group.parameters), **group.options} for group in self.groups],
             "state": {place: dict(state) for place, state in self.state.items()},
         }
 
@@ -114,7 +114,9 @@ class Optimizer(ABC):
         """Takes over what `state_dict` gave; raises StateError, changing nothing, if it does not fit."""
         name = type(self).__name__
         if state.get("optimizer") != name:
-            raise StateError(f"load_state_dict: the state is of {state.get('optimizer')}, not {name}")
+            raise StateError(
+                f"load_state_dict: the state is of {state.get('optimizer')}, not {name}"
+            )
         sizes = [group["size"] for group in state["groups"]]
         own = [len(group.parameters) for group in self.groups]
         if sizes != own:
@@ -161,6 +163,12 @@ def slot(state: State, name: str, parameter: Tensor[Float]) -> Tensor[Float]:
     if value is None:
         value = state[name] = zeros_like(parameter)
     return cast("Tensor[Float]", value)
+
+
+def rate_constant(value: float, parameter: Tensor[Float]) -> Tensor[Float]:
+    """A number of this step as an operand beside the parameter; float32 beside half precision."""
+    dtype = float32 if is_half(parameter.dtype) else parameter.dtype
+    return constant(value, dtype, parameter.device, "step")
 
 
 def _groups(optimizer: str, parameters: Parameters, defaults: dict[str, Any]) -> list[Group]:

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lumus.core.constant import constant
 from lumus.core.dispatch import update
 from lumus.core.kinds import Float
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
-from lumus.optim.optimizer import Optimizer, Parameters, State, check_number
+from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, rate_constant
 
 
 @lru_cache(maxsize=64)
@@ -92,7 +91,7 @@ class SGD(Optimizer):
     def update(
         self, parameter: Tensor[Float], grad: Tensor[Float], state: State, options: dict[str, Any]
     ) -> None:
-        rate = constant(float(options["lr"]), parameter.dtype, parameter.device, "SGD")
+        rate = rate_constant(float(options["lr"]), parameter)
         decay, momentum = float(options["weight_decay"]), float(options["momentum"])
         nesterov = bool(options["nesterov"])
         if momentum == 0:

@@ -25,7 +25,9 @@ class Sequential(Module):
     def __init__(self, *layers: Callable[[Tensor[Float]], Tensor[Float]]) -> None:
         for place, layer in enumerate(layers):
             if not callable(layer):
-                raise ArgumentError(f"Sequential: layer {place} is {layer!r}, which cannot be called")
+                raise ArgumentError(
+                    f"Sequential: layer {place} is {layer!r}, which cannot be called"
+                )
         self.layers = list(layers)
 
     def forward(self, x: Tensor[Float]) -> Tensor[Float]:
