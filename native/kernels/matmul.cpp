@@ -283,7 +283,16 @@ void multiply(const Product& product) {
   // Small blocks, of a batch or of a large result with little depth, go several to a piece.
   const std::int64_t grain = 1 + kPieceProducts / (grid.work / blocks + 512);
 
+  const std::int64_t scratch_size =
+      library ? 0
+              : piece_scratch<Element>(
+                    smaller(divided_up(grid.num_strips, grid.row_blocks) * kTileRows<T>, rows),
+                    smaller(divided_up(grid.num_panels, grid.column_blocks) * kPanelColumns<T>,
+                            columns),
+                    depth);
+
   parallel_for(product.batch_size * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
+    const Scratch<T> scratch(scratch_size);
     for (std::int64_t piece = begin; piece < end; ++piece) {
       const std::int64_t batch = piece / blocks;
       const std::int64_t row_block = piece % blocks / grid.column_blocks;
@@ -309,7 +318,6 @@ void multiply(const Product& product) {
           continue;
         }
       }
-      const Scratch<T> scratch(piece_scratch<Element>(row_end - row, column_end - column, depth));
       multiply_piece<Element>(row_end - row, column_end - column, depth, a, b,
                               result + row * columns + column, columns, scratch.data());
     }
