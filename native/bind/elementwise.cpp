@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bind/conversion.h"
+#include "bind/program.h"
 #include "kernels/elementwise.h"
 #include "runtime/array.h"
 #include "runtime/elementwise_program.h"
@@ -77,6 +78,8 @@ Shape broadcast_shape(const View* const* inputs, int num_inputs) {
 
 class Program {
  public:
+  const ElementwiseProgram& compiled() const { return compiled_.program(); }
+
   Program(nb::list input_dtypes, nb::list constants, nb::list instructions, nb::list outputs)
       : compiled_(read_dtypes(input_dtypes), read_constants(constants),
                   read_instructions(instructions), read_registers(outputs)) {}
@@ -240,6 +243,17 @@ class Program {
 };
 
 }  // namespace
+
+const ElementwiseProgram& program_of(nb::handle program) {
+  return nb::cast<const Program&>(program).compiled();
+}
+
+int broadcast_inputs(const View* const* inputs, int num_inputs, std::int64_t* shape) {
+  const Shape common = broadcast_shape(inputs, num_inputs);
+  for (int axis = 0; axis < common.rank; ++axis) shape[axis] = common.lengths[axis];
+  return common.rank;
+}
+
 }  // namespace lumus
 
 void bind_elementwise(nb::module_& m) {

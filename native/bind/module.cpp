@@ -19,6 +19,7 @@ void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_reduce(nb::module_& m);
+void bind_rows(nb::module_& m);
 
 NB_MODULE(_native, m) {
   std::string problem;
@@ -38,4 +39,5 @@ NB_MODULE(_native, m) {
   bind_memory(m);
   bind_random(m);
   bind_reduce(m);
+  bind_rows(m);
 }

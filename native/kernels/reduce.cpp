@@ -19,324 +19,14 @@
 // run in float64. Integer sums and products wrap in int64. A NaN makes max and min NaN.
 #include "kernels/reduce.h"
 
-#include <type_traits>
-
-#include "kernels/convert.h"
-#include "kernels/isa.h"
-#include "kernels/simd.h"
-#include "kernels/tile_io.h"
+#include "kernels/reduce_source.h"
 #include "runtime/scratch.h"
 #include "runtime/thread_pool.h"
 
 namespace lumus::LUMUS_ISA {
 namespace {
 
-constexpr std::int64_t kGrain = 32768;     // elements a thread takes at once
-constexpr std::int64_t kPiece = 65536;     // elements of one piece of a long reduction
-constexpr std::int64_t kTile = 1024;       // elements packed before they are reduced
-constexpr std::int64_t kTileBytes = 8192;  // kTile of the widest type
-constexpr std::int64_t kShortRow = 16;     // rows up to this length are reduced by scalar code
-constexpr std::int64_t kBatch = 256;       // partial results stored at once
-constexpr int kRows = 8;                   // rows that columns() takes at once
-
-LUMUS_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-LUMUS_INLINE std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
-LUMUS_INLINE std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// ---- what is computed ---------------------------------------------------------------------------
-//
-// An operation has a Value (element of a tile), a Partial (accumulated), an identity, and
-// combine().
-
-template <class T>
-struct Limits;
-template <>
-struct Limits<double> {
-  static constexpr double lowest = -__builtin_inf(), highest = __builtin_inf();
-};
-template <>
-struct Limits<float> {
-  static constexpr float lowest = -__builtin_inff(), highest = __builtin_inff();
-};
-template <>
-struct Limits<std::int64_t> {
-  static constexpr std::int64_t lowest = INT64_MIN, highest = INT64_MAX;
-};
-template <>
-struct Limits<std::int32_t> {
-  static constexpr std::int32_t lowest = INT32_MIN, highest = INT32_MAX;
-};
-template <>
-struct Limits<std::int16_t> {
-  static constexpr std::int16_t lowest = INT16_MIN, highest = INT16_MAX;
-};
-template <>
-struct Limits<std::int8_t> {
-  static constexpr std::int8_t lowest = INT8_MIN, highest = INT8_MAX;
-};
-template <>
-struct Limits<std::uint8_t> {
-  static constexpr std::uint8_t lowest = 0, highest = UINT8_MAX;
-};
-
-template <class T>
-constexpr bool kIsFloat = false;
-template <>
-constexpr bool kIsFloat<float> = true;
-template <>
-constexpr bool kIsFloat<double> = true;
-
-// int64 is added and multiplied as unsigned: overflow wraps.
-template <class V>
-struct UnsignedOf {
-  typedef std::uint64_t type __attribute__((vector_size(sizeof(V))));
-};
-template <>
-struct UnsignedOf<std::int64_t> {
-  typedef std::uint64_t type;
-};
-template <class T, class V>
-struct Wrapping {
-  typedef V type;
-};
-template <class V>
-struct Wrapping<std::int64_t, V> : UnsignedOf<V> {};
-
-// combine() takes a V that is T itself or any vector of T.
-template <class T>
-struct Sum {
-  using Value = T;
-  // -0.0 is the identity: -0.0 + x is x for x = -0.0, too.
-  static constexpr T identity = kIsFloat<T> ? static_cast<T>(-0.0) : T(0);
-  template <class V>
-  LUMUS_INLINE V combine(V a, V b) {
-    using U = typename Wrapping<T, V>::type;
-    return (V)((U)a + (U)b);
-  }
-};
-
-template <class T>
-struct Product {
-  using Value = T;
-  static constexpr T identity = T(1);
-  template <class V>
-  LUMUS_INLINE V combine(V a, V b) {
-    using U = typename Wrapping<T, V>::type;
-    return (V)((U)a * (U)b);
-  }
-};
-
-// `a` is the accumulator; once it is NaN no comparison is true and it stays.
-template <class T>
-struct Maximum {
-  using Value = T;
-  static constexpr T identity = Limits<T>::lowest;
-  template <class V>
-  LUMUS_INLINE V combine(V a, V b) {
-    const V extreme = b > a ? b : a;
-    if constexpr (kIsFloat<T>) return b != b ? b : extreme;
-    return extreme;
-  }
-};
-
-template <class T>
-struct Minimum {
-  using Value = T;
-  static constexpr T identity = Limits<T>::highest;
-  template <class V>
-  LUMUS_INLINE V combine(V a, V b) {
-    const V extreme = b < a ? b : a;
-    if constexpr (kIsFloat<T>) return b != b ? b : extreme;
-    return extreme;
-  }
-};
-
-// ---- vectors of an element type -----------------------------------------------------------------
-//
-// Half types are loaded as float32. `fill` stands in for absent lanes.
-
-template <class Element>
-LUMUS_INLINE auto load_values(const Element* from) {
-  if constexpr (std::is_class_v<Element>) {
-    u16h halves;
-    std::memcpy(&halves, from, sizeof halves);
-    if constexpr (std::is_same_v<Element, Float16>) return half_to_float(halves);
-    if constexpr (std::is_same_v<Element, BFloat16>) return bfloat_to_float(halves);
-  } else {
-    return load<Element>(from);
-  }
-}
-
-template <class Element, class T>
-LUMUS_INLINE Vec<T> load_left(const Element* from, std::int64_t count, T fill) {
-  if constexpr (sizeof(Element) == sizeof(T)) {
-    return load_partial<T>(from, count, fill);
-  } else {
-    Element padded[kLanes<T>];
-    for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) {
-      padded[lane] = Narrow<Element>::from(fill);
-    }
-    std::memcpy(padded, from, static_cast<std::size_t>(count) * sizeof(Element));
-    return load_values(padded);
-  }
-}
-
-template <int... kIndices>
-struct Indices {};
-
-template <int kFirst, class V, int... kIndices>
-LUMUS_INLINE auto pick_lanes(V values, Indices<kIndices...>) {
-  return __builtin_shufflevector(values, values, (kFirst + kIndices)...);
-}
-
-// Combines the lanes of a vector: the upper half onto the lower one until one is left.
-template <class Op, int kCount, class V>
-LUMUS_INLINE typename Op::Value fold_vector(V values) {
-  using T = typename Op::Value;
-  if constexpr (kCount * sizeof(T) <= 16) {
-    T each[kCount];
-    std::memcpy(each, &values, sizeof each);
-    for (int width = kCount / 2; width >= 1; width /= 2) {
-      for (int lane = 0; lane < width; ++lane) {
-        each[lane] = Op::combine(each[lane], each[lane + width]);
-      }
-    }
-    return each[0];
-  } else {
-    using Half = Indices<__integer_pack(kCount / 2)...>;
-    return fold_vector<Op, kCount / 2>(
-        Op::combine(pick_lanes<0>(values, Half{}), pick_lanes<kCount / 2>(values, Half{})));
-  }
-}
-
-// ---- accumulating contiguous values -------------------------------------------------------------
-
-// An accumulator has lanes for this many bytes of values, as many as fit the registers beside the
-// loads. From AVX2 on the order of additions does not depend on the instruction set.
-constexpr std::int64_t kLaneBytes = LUMUS_VECTOR_BYTES >= 32 ? 256 : 128;
-constexpr std::int64_t kLaneVectors = kLaneBytes / LUMUS_VECTOR_BYTES;
-
-// Adds `count` elements to kLaneVectors running vectors.
-template <class Op, class Element>
-LUMUS_INLINE void accumulate(Vec<typename Op::Value>* lanes, const Element* values,
-                             std::int64_t count) {
-  using T = typename Op::Value;
-  constexpr std::int64_t width = kLanes<T>;
-  std::int64_t i = 0;
-  if (count >= width * kLaneVectors) {
-    Vec<T> running[kLaneVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kLaneVectors; ++v) running[v] = lanes[v];
-    for (; i + width * kLaneVectors <= count; i += width * kLaneVectors) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kLaneVectors; ++v) {
-        running[v] = Op::combine(running[v], load_values(values + i + v * width));
-      }
-    }
-#pragma GCC unroll 8
-    for (int v = 0; v < kLaneVectors; ++v) lanes[v] = running[v];
-  }
-  for (int v = 0; i < count; ++v, i += width) {
-    const std::int64_t left = count - i;
-    lanes[v] = Op::combine(lanes[v], left >= width ? load_values(values + i)
-                                                   : load_left(values + i, left, Op::identity));
-  }
-}
-
-// Combines kLaneVectors vectors until kLeft are left.
-template <class Op, int kLeft>
-LUMUS_INLINE void fold_lanes(Vec<typename Op::Value>* lanes) {
-#pragma GCC unroll 4
-  for (int width = kLaneVectors / 2; width >= kLeft; width /= 2) {
-#pragma GCC unroll 8
-    for (int v = 0; v < width; ++v) lanes[v] = Op::combine(lanes[v], lanes[v + width]);
-  }
-}
-
-// Exact operations and products: one running set of lanes.
-template <class Op, class E = typename Op::Value>
-struct PlainAccumulator {
-  using Element = E;
-  using Value = typename Op::Value;
-  using Partial = Value;
-  using RowOp = Op;
-  static constexpr Partial identity = Op::identity;
-
-  Vec<Value> lanes[kLaneVectors];
-
-  LUMUS_INLINE Partial combine(Partial a, Partial b) { return Op::combine(a, b); }
-  void clear() {
-    for (auto& lane : lanes) lane = splat<Value>(Op::identity);
-  }
-  void feed(const Element* values, std::int64_t count) { accumulate<Op>(lanes, values, count); }
-  Partial finish() {
-    fold_lanes<Op, 1>(lanes);
-    return fold_vector<Op, kLanes<Value>>(lanes[0]);
-  }
-  LUMUS_INLINE void add_columns(Partial* partials, Vec<Value> values) {
-    store<Value>(partials, Op::combine(load<Value>(partials), values));
-  }
-};
-
-// float64 sums: lanes of a block, added to the lanes of the whole after each block.
-struct DoubleSumAccumulator : PlainAccumulator<Sum<double>> {
-  void feed(const double* values, std::int64_t count) {
-    constexpr std::int64_t block = 64 * kLaneBytes / 8;
-    for (std::int64_t i = 0; i < count; i += block) {
-      f64v inner[kLaneVectors];
-      for (auto& lane : inner) lane = splat<double>(-0.0);
-      accumulate<Sum<double>>(inner, values + i, smaller(block, count - i));
-      for (int v = 0; v < kLaneVectors; ++v) lanes[v] += inner[v];
-    }
-  }
-};
-
-// Sums of float32 and the half types: float32 lanes for at most 32 additions, then 16 lanes of
-// float64.
-template <class E>
-struct FloatSumAccumulator {
-  using Element = E;
-  using Value = float;
-  using Partial = double;
-  using RowOp = Sum<float>;
-  static constexpr Partial identity = -0.0;
-  static constexpr int kVectors = 16 / kLanes<float>;
-
-  f64v lanes[2 * kVectors];
-
-  LUMUS_INLINE double combine(double a, double b) { return a + b; }
-  void clear() {
-    for (auto& lane : lanes) lane = splat<double>(-0.0);
-  }
-  void feed(const Element* values, std::int64_t count) {
-    constexpr std::int64_t block = 1024;
-    for (std::int64_t i = 0; i < count; i += block) {
-      f32v inner[kLaneVectors];
-      for (auto& lane : inner) lane = splat<float>(-0.0f);
-      accumulate<RowOp>(inner, values + i, smaller(block, count - i));
-      fold_lanes<RowOp, kVectors>(inner);
-      for (int v = 0; v < kVectors; ++v) {
-        const F64Pair wide = widen(inner[v]);
-        lanes[2 * v] += wide.hi;
-        lanes[2 * v + 1] += wide.lo;
-      }
-    }
-  }
-  double finish() {
-#pragma GCC unroll 4
-    for (int width = kVectors; width >= 1; width /= 2) {
-#pragma GCC unroll 4
-      for (int v = 0; v < width; ++v) lanes[v] += lanes[v + width];
-    }
-    return fold_vector<Sum<double>, kLanes<double>>(lanes[0]);
-  }
-  LUMUS_INLINE void add_columns(double* partials, f32v values) {
-    constexpr std::int64_t width = kLanes<double>;
-    const F64Pair wide = widen(values);
-    store<double>(partials, load<double>(partials) + wide.hi);
-    store<double>(partials + width, load<double>(partials + width) + wide.lo);
-  }
-};
+constexpr std::int64_t kBatch = 256;  // partial results stored at once
 
 // ---- loops over rows and columns, by accumulator ------------------------------------------------
 
@@ -495,129 +185,6 @@ struct alignas(64) LaneState {
   std::byte bytes[kLaneBytes];
 };
 
-// ---- where values come from ---------------------------------------------------------------------
-
-using FillTile = void (*)(const void* from, std::int64_t stride, std::int64_t count, void* tile);
-
-template <class Element, class Tile>
-void widen_tile(const void* from, std::int64_t stride, std::int64_t count, void* tile) {
-  widen_run<Tile, Element>(static_cast<const Element*>(from), stride, count,
-                           static_cast<Tile*>(tile));
-}
-template <class Element>
-void truth_tile(const void* from, std::int64_t stride, std::int64_t count, void* tile) {
-  truth_run<Element>(static_cast<const Element*>(from), stride, count,
-                     static_cast<std::uint8_t*>(tile));
-}
-
-struct Source {
-  const std::byte* data;
-  std::int64_t element_size;
-  bool is_direct;  // elements are values already: contiguous runs need no tile
-  FillTile fill;
-
-  // `count` values from element `offset` on: in place, or packed into `tile`.
-  const void* values(std::int64_t offset, std::int64_t stride, std::int64_t count,
-                     void* tile) const {
-    const std::byte* from = data + offset * element_size;
-    if (is_direct && stride == 1) return from;
-    fill(from, stride, count, tile);
-    return tile;
-  }
-};
-
-// ---- which axes ---------------------------------------------------------------------------------
-
-struct Axes {
-  int rank = 0;
-  std::int64_t shape[kMaxRank];
-  std::int64_t strides[kMaxRank];      // of the input, never negative
-  std::int64_t out_strides[kMaxRank];  // of the output; kept axes only
-  std::int64_t count = 1;
-
-  std::int64_t offset(std::int64_t index, std::int64_t* out_offset) const {
-    std::int64_t in = 0;
-    std::int64_t out = 0;
-    for (int axis = rank - 1; axis >= 0; --axis) {
-      const std::int64_t at = index % shape[axis];
-      index /= shape[axis];
-      in += at * strides[axis];
-      if (out_offset) out += at * out_strides[axis];
-    }
-    if (out_offset) *out_offset = out;
-    return in;
-  }
-};
-
-// Outermost first: broadcast axes, then by falling stride.
-LUMUS_INLINE bool goes_before(std::int64_t stride, std::int64_t other) {
-  if (other == 0) return false;
-  return stride == 0 || stride > other;
-}
-
-void insert_axis(Axes& axes, std::int64_t length, std::int64_t stride, std::int64_t out) {
-  int at = axes.rank++;
-  for (; at > 0 && goes_before(stride, axes.strides[at - 1]); --at) {
-    axes.shape[at] = axes.shape[at - 1];
-    axes.strides[at] = axes.strides[at - 1];
-    axes.out_strides[at] = axes.out_strides[at - 1];
-  }
-  axes.shape[at] = length;
-  axes.strides[at] = stride;
-  axes.out_strides[at] = out;
-  axes.count *= length;
-}
-
-void merge_axes(Axes& axes, bool is_kept) {
-  int last = 0;
-  for (int axis = 1; axis < axes.rank; ++axis) {
-    const std::int64_t length = axes.shape[axis];
-    const bool joins = axes.strides[last] == axes.strides[axis] * length &&
-                       (!is_kept || axes.out_strides[last] == axes.out_strides[axis] * length);
-    if (joins) {
-      axes.shape[last] *= length;
-    } else {
-      ++last;
-      axes.shape[last] = length;
-    }
-    axes.strides[last] = axes.strides[axis];
-    axes.out_strides[last] = axes.out_strides[axis];
-  }
-  if (axes.rank > 0) axes.rank = last + 1;
-}
-
-struct Plan {
-  Axes kept;
-  Axes reduced;
-  std::int64_t in_offset = 0;  // of the first element after flips
-  std::int64_t out_offset = 0;
-};
-
-void make_plan(const View& input, std::uint32_t reduced_axes, Plan& plan) {
-  std::int64_t out_stride = 1;
-  for (int axis = input.rank - 1; axis >= 0; --axis) {
-    const std::int64_t length = input.shape[axis];
-    const bool is_reduced = reduced_axes >> axis & 1u;
-    const std::int64_t this_out = out_stride;
-    if (!is_reduced) out_stride *= length;
-    if (length == 1) continue;
-    std::int64_t stride = input.strides[axis];
-    const bool is_flipped = stride < 0;
-    if (is_flipped) {
-      plan.in_offset += (length - 1) * stride;
-      stride = -stride;
-    }
-    if (is_reduced) {
-      insert_axis(plan.reduced, length, stride, 0);
-    } else {
-      if (is_flipped) plan.out_offset += (length - 1) * this_out;
-      insert_axis(plan.kept, length, stride, is_flipped ? -this_out : this_out);
-    }
-  }
-  merge_axes(plan.reduced, false);
-  merge_axes(plan.kept, true);
-}
-
 // ---- where results go ---------------------------------------------------------------------------
 
 template <class Element, class Wide>
@@ -720,8 +287,7 @@ void reduce_span(const Reducer& reducer, const Source& source, const Axes& reduc
     const std::int64_t offset = base + reduced.offset(at, nullptr);
     if (is_packed) {
       now = smaller(now, kTile - packed);
-      source.fill(source.data + offset * source.element_size, stride, now,
-                  tile + packed * reducer.element_size);
+      source.pack(offset, stride, now, tile + packed * reducer.element_size);
       packed += now;
       if (packed == kTile) {
         reducer.feed(&lanes, tile, packed);
@@ -753,15 +319,14 @@ void reduce_whole_rows(const Reducer& reducer, const Source& source, const Plan&
     const std::int64_t now = smaller(smaller(width - at % width, end - at), rows_in_tile);
     std::int64_t out_offset;
     const std::int64_t offset = plan.in_offset + kept.offset(at, &out_offset);
-    const std::byte* from = source.data + offset * source.element_size;
     if (source.is_direct) {
-      reducer.rows(from, row_stride, now, length, partials);
+      reducer.rows(source.at(offset), row_stride, now, length, partials);
     } else if (row_stride == length) {
-      source.fill(from, 1, now * length, tile);
+      source.pack(offset, 1, now * length, tile);
       reducer.rows(tile, length, now, length, partials);
     } else {
       for (std::int64_t row = 0; row < now; ++row) {
-        source.fill(from + row * row_stride * source.element_size, 1, length,
+        source.pack(offset + row * row_stride, 1, length,
                     tile + row * length * reducer.element_size);
       }
       reducer.rows(tile, length, now, length, partials);
@@ -1008,25 +573,17 @@ const Reducer& choose_reducer(ReduceKind kind, DType dtype) {
   }
 }
 
-template <class Tile>
-constexpr FillTile kWideners[kNumDTypes] = {
-    widen_tile<double, Tile>,       widen_tile<float, Tile>,        widen_tile<Float16, Tile>,
-    widen_tile<BFloat16, Tile>,     widen_tile<std::int64_t, Tile>, widen_tile<std::int32_t, Tile>,
-    widen_tile<std::int16_t, Tile>, widen_tile<std::int8_t, Tile>,  widen_tile<std::uint8_t, Tile>,
-    widen_tile<Boolean, Tile>};
+template <class Element>
+void truth_tile(const void* from, std::int64_t stride, std::int64_t count, void* tile) {
+  truth_run<Element>(static_cast<const Element*>(from), stride, count,
+                     static_cast<std::uint8_t*>(tile));
+}
 
 constexpr FillTile kTruths[kNumDTypes] = {truth_tile<double>,       truth_tile<float>,
                                           truth_tile<Float16>,      truth_tile<BFloat16>,
                                           truth_tile<std::int64_t>, truth_tile<std::int32_t>,
                                           truth_tile<std::int16_t>, truth_tile<std::int8_t>,
                                           truth_tile<std::uint8_t>, truth_tile<Boolean>};
-
-template <class Element>
-void copy_tile(const void* from, std::int64_t stride, std::int64_t count, void* tile) {
-  const auto* source = static_cast<const Element*>(from);
-  auto* to = static_cast<Element*>(tile);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = source[i * stride];
-}
 
 // Whether the accumulator takes the elements of the array as they are.
 bool is_direct(ReduceKind kind, DType dtype) {
@@ -1078,7 +635,9 @@ void fill_empty(ReduceKind kind, const Reducer& reducer, const Sink& sink, std::
   }
 }
 
-void reduce(ReduceKind kind, const View& input, std::uint32_t reduced_axes, const View& output) {
+// `input` gives the layout; its elements come from `source`.
+void reduce_from(ReduceKind kind, const View& input, const Source& source,
+                 std::uint32_t reduced_axes, const View& output) {
   Plan plan;
   make_plan(input, reduced_axes, plan);
   if (plan.kept.count == 0) return;
@@ -1090,8 +649,6 @@ void reduce(ReduceKind kind, const View& input, std::uint32_t reduced_axes, cons
     fill_empty(kind, reducer, sink, plan.kept.count);
     return;
   }
-  const Source source = {input.data, itemsize(input.dtype), is_direct(kind, input.dtype),
-                         choose_fill(kind, input.dtype)};
   const int kept = plan.kept.rank - 1;
   const int reduced = plan.reduced.rank - 1;
   const bool is_by_columns = kept >= 0 && reduced >= 0 &&
@@ -1103,291 +660,39 @@ void reduce(ReduceKind kind, const View& input, std::uint32_t reduced_axes, cons
   }
 }
 
-// ---- positions of extrema -----------------------------------------------------------------------
-
-// Whether `value`, found later, replaces `best`: greater (smaller), or the first NaN.
-template <class T, bool kIsMax>
-LUMUS_INLINE bool beats(T value, T best) {
-  if (best != best) return false;
-  return value != value || (kIsMax ? value > best : value < best);
+void reduce(ReduceKind kind, const View& input, std::uint32_t reduced_axes, const View& output) {
+  const Source source = {input.data,
+                         itemsize(input.dtype),
+                         is_direct(kind, input.dtype),
+                         choose_fill(kind, input.dtype),
+                         nullptr,
+                         choose_reducer(kind, input.dtype).element_size};
+  reduce_from(kind, input, source, reduced_axes, output);
 }
 
-template <class T, bool kIsMax>
-struct ExtremumOf {
-  using type = Maximum<T>;
-};
-template <class T>
-struct ExtremumOf<T, false> {
-  using type = Minimum<T>;
-};
-
-template <class T>
-struct Extremum {
-  T value;
-  std::int64_t index;
-};
-
-// First position of `value` (which is there) among `count` contiguous values.
-template <class T>
-std::int64_t find_first(const T* values, std::int64_t count, T value) {
-  constexpr std::int64_t width = kLanes<T>;
-  const Vec<T> wanted = splat<T>(value);
-  const bool is_nan = value != value;
-  std::int64_t i = 0;
-  if (!is_nan) {
-    for (; i + 4 * width <= count; i += 4 * width) {
-      const auto low = (load<T>(values + i) == wanted) | (load<T>(values + i + width) == wanted);
-      const auto high =
-          (load<T>(values + i + 2 * width) == wanted) | (load<T>(values + i + 3 * width) == wanted);
-      if (any(low | high)) break;
-    }
+void reduce_computed(ReduceKind kind, const ComputedValues& values, std::uint32_t reduced_axes,
+                     const View& output) {
+  View layout;
+  layout.data = nullptr;
+  layout.dtype = values.dtype;
+  layout.rank = values.rank;
+  std::int64_t stride = 1;
+  for (int axis = values.rank - 1; axis >= 0; --axis) {
+    layout.shape[axis] = values.shape[axis];
+    layout.strides[axis] = stride;
+    stride *= values.shape[axis];
   }
-  while (is_nan ? values[i] == values[i] : values[i] != value) ++i;
-  return i;
-}
-
-// Positions [begin, end) in row-major order of `axes` (strides of any sign), from element `base`
-// on. Blocks are compared by their extremum; the position is looked up only in the block that wins.
-template <class T, bool kIsMax>
-Extremum<T> find_extremum(const Source& source, const Axes& axes, std::int64_t base,
-                          std::int64_t begin, std::int64_t end) {
-  using Op = typename ExtremumOf<T, kIsMax>::type;
-  alignas(64) T tile[kTile];
-  const int inner = axes.rank - 1;
-  const std::int64_t length = inner >= 0 ? axes.shape[inner] : 1;
-  const std::int64_t stride = inner >= 0 ? axes.strides[inner] : 1;
-  const auto fetch = [&](std::int64_t at, std::int64_t count) -> const T* {
-    if (length - at % length >= count) {
-      return static_cast<const T*>(
-          source.values(base + axes.offset(at, nullptr), stride, count, tile));
-    }
-    for (std::int64_t done = 0; done < count;) {
-      const std::int64_t now = smaller(length - (at + done) % length, count - done);
-      const std::int64_t offset = base + axes.offset(at + done, nullptr);
-      source.fill(source.data + offset * source.element_size, stride, now, tile + done);
-      done += now;
-    }
-    return tile;
-  };
-  std::int64_t winner = begin;
-  std::int64_t winner_count = 0;
-  T best = T(0);
-  for (std::int64_t at = begin; at < end; at += kTile) {
-    const std::int64_t count = smaller(kTile, end - at);
-    const T* values = fetch(at, count);
-    T value;
-    if (count <= kShortRow) {
-      value = values[0];
-      for (std::int64_t i = 1; i < count; ++i) {
-        if (beats<T, kIsMax>(values[i], value)) value = values[i];
-      }
-    } else {
-      PlainAccumulator<Op> accumulator;
-      accumulator.clear();
-      accumulator.feed(values, count);
-      value = accumulator.finish();
-    }
-    if (at == begin || beats<T, kIsMax>(value, best)) {
-      best = value;
-      winner = at;
-      winner_count = count;
-      if (best != best) break;
-    }
-  }
-  return {best, winner + find_first<T>(fetch(winner, winner_count), winner_count, best)};
-}
-
-template <class T, bool kIsMax>
-void arg_by_rows(const Source& source, const Plan& plan, std::int64_t* out) {
-  const std::int64_t length = plan.reduced.count;
-  if (length >= 2 * kPiece) {
-    const std::int64_t pieces = divide_up(length, kPiece);
-    Scratch scratch(pieces * static_cast<std::int64_t>(sizeof(Extremum<T>)));
-    auto* found = scratch.as<Extremum<T>>();
-    for (std::int64_t output = 0; output < plan.kept.count; ++output) {
-      std::int64_t out_offset;
-      const std::int64_t base = plan.in_offset + plan.kept.offset(output, &out_offset);
-      parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t piece = begin; piece < end; ++piece) {
-          found[piece] = find_extremum<T, kIsMax>(source, plan.reduced, base, piece * kPiece,
-                                                  smaller((piece + 1) * kPiece, length));
-        }
-      });
-      Extremum<T> best = found[0];
-      for (std::int64_t piece = 1; piece < pieces; ++piece) {
-        if (beats<T, kIsMax>(found[piece].value, best.value)) best = found[piece];
-      }
-      out[plan.out_offset + out_offset] = best.index;
-    }
-    return;
-  }
-  parallel_for(plan.kept.count, larger(1, kGrain / length),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t output = begin; output < end; ++output) {
-                   std::int64_t out_offset;
-                   const std::int64_t base = plan.in_offset + plan.kept.offset(output, &out_offset);
-                   out[plan.out_offset + out_offset] =
-                       find_extremum<T, kIsMax>(source, plan.reduced, base, 0, length).index;
-                 }
-               });
-}
-
-template <class T>
-struct IndexOf {
-  using type = std::int32_t;
-};
-template <>
-struct IndexOf<double> {
-  using type = std::int64_t;
-};
-template <>
-struct IndexOf<std::int64_t> {
-  using type = std::int64_t;
-};
-
-constexpr std::int64_t kArgColumns = 256;
-
-// Rows [0, num_rows) of at most kArgColumns neighbouring columns; the reduced axis has rank 1.
-template <class T, bool kIsMax>
-void arg_chunk(const Source& source, std::int64_t base, std::int64_t column_stride,
-               std::int64_t num_columns, std::int64_t row_stride, std::int64_t num_rows,
-               std::int64_t* out, std::int64_t out_stride) {
-  using Index = typename IndexOf<T>::type;
-  constexpr std::int64_t width = kLanes<T>;
-  alignas(64) T tiles[kRows][kArgColumns];
-  alignas(64) T best[kArgColumns];
-  alignas(64) Index where[kArgColumns];
-  std::memcpy(best, source.values(base, column_stride, num_columns, tiles[0]),
-              static_cast<std::size_t>(num_columns) * sizeof(T));
-  for (std::int64_t c = num_columns; c < kArgColumns; ++c) best[c] = T(0);
-  std::memset(where, 0, sizeof where);
-  for (std::int64_t row = 1; row < num_rows; row += kRows) {
-    const int now = static_cast<int>(smaller(kRows, num_rows - row));
-    const T* rows[kRows];
-    for (int i = 0; i < now; ++i) {
-      rows[i] = static_cast<const T*>(
-          source.values(base + (row + i) * row_stride, column_stride, num_columns, tiles[i]));
-    }
-    for (std::int64_t c = 0; c < num_columns; c += width) {
-      const std::int64_t left = num_columns - c;
-      Vec<T> top = load<T>(best + c);
-      Vec<Index> at = load<Index>(where + c);
-      Vec<Index> index = splat<Index>(static_cast<Index>(row));
-      for (int i = 0; i < now; ++i, index += 1) {
-        const Vec<T> values =
-            left >= width ? load<T>(rows[i] + c) : load_partial<T>(rows[i] + c, left, T(0));
-        // With floats: greater or unordered, unless the best is NaN already.
-        auto wins = kIsMax ? values > top : values < top;
-        if constexpr (kIsFloat<T>) wins |= (values != values) & (top == top);
-        top = wins ? values : top;
-        at = wins ? index : at;
-      }
-      store<T>(best + c, top);
-      store<Index>(where + c, at);
-    }
-  }
-  for (std::int64_t c = 0; c < num_columns; ++c) out[c * out_stride] = where[c];
-}
-
-template <class T, bool kIsMax>
-void arg_by_columns(const Source& source, const Plan& plan, std::int64_t* out) {
-  const int inner = plan.kept.rank - 1;
-  Axes outer = plan.kept;
-  outer.rank = inner;
-  outer.count = plan.kept.count / plan.kept.shape[inner];
-  const std::int64_t width = plan.kept.shape[inner];
-  const std::int64_t stride = plan.kept.strides[inner];
-  const std::int64_t out_stride = plan.kept.out_strides[inner];
-  const std::int64_t chunk = smaller(width, kArgColumns);
-  const std::int64_t chunks = divide_up(width, chunk);
-  const std::int64_t num_rows = plan.reduced.count;
-  parallel_for(outer.count * chunks, larger(1, kGrain / (chunk * num_rows)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t item = begin; item < end; ++item) {
-                   const std::int64_t first = item % chunks * chunk;
-                   std::int64_t out_offset;
-                   const std::int64_t base =
-                       plan.in_offset + outer.offset(item / chunks, &out_offset) + first * stride;
-                   arg_chunk<T, kIsMax>(source, base, stride, smaller(chunk, width - first),
-                                        plan.reduced.strides[0], num_rows,
-                                        out + plan.out_offset + out_offset + first * out_stride,
-                                        out_stride);
-                 }
-               });
-}
-
-template <class T>
-void arg_of_type(bool is_max, bool is_by_columns, const Source& source, const Plan& plan,
-                 std::int64_t* out) {
-  if (is_by_columns) {
-    is_max ? arg_by_columns<T, true>(source, plan, out)
-           : arg_by_columns<T, false>(source, plan, out);
-  } else {
-    is_max ? arg_by_rows<T, true>(source, plan, out) : arg_by_rows<T, false>(source, plan, out);
-  }
-}
-
-void arg_reduce(bool is_max, const View& input, int axis, const View& output) {
-  // Positions count along the reduced axes, so those are neither flipped nor reordered.
-  Plan plan;
-  if (axis < 0) {
-    for (int i = 0; i < input.rank; ++i) {
-      if (input.shape[i] == 1) continue;
-      const int at = plan.reduced.rank++;
-      plan.reduced.shape[at] = input.shape[i];
-      plan.reduced.strides[at] = input.strides[i];
-      plan.reduced.out_strides[at] = 0;
-      plan.reduced.count *= input.shape[i];
-    }
-    merge_axes(plan.reduced, false);
-  } else {
-    View kept = input;
-    kept.shape[axis] = 1;
-    make_plan(kept, 0u, plan);
-    plan.reduced.rank = 1;
-    plan.reduced.shape[0] = input.shape[axis];
-    plan.reduced.strides[0] = input.strides[axis];
-    plan.reduced.count = input.shape[axis];
-  }
-  if (plan.kept.count == 0) return;
-  const int code = static_cast<int>(input.dtype);
-  Source source = {input.data, itemsize(input.dtype), false, nullptr};
-  const int inner = plan.kept.rank - 1;
-  const std::int64_t reduced_stride =
-      plan.reduced.rank > 0 ? plan.reduced.strides[plan.reduced.rank - 1] : 1;
-  const bool is_by_columns =
-      axis >= 0 && inner >= 0 && plan.reduced.count < INT32_MAX &&
-      goes_before(reduced_stride < 0 ? -reduced_stride : reduced_stride, plan.kept.strides[inner]);
-  auto* out = reinterpret_cast<std::int64_t*>(output.data);
-  switch (input.dtype) {
-    case DType::float64:
-      source.is_direct = true;
-      source.fill = kWideners<double>[code];
-      arg_of_type<double>(is_max, is_by_columns, source, plan, out);
-      break;
-    case DType::float32:
-    case DType::float16:
-    case DType::bfloat16:
-      source.is_direct = input.dtype == DType::float32;
-      source.fill = kWideners<float>[code];
-      arg_of_type<float>(is_max, is_by_columns, source, plan, out);
-      break;
-    case DType::int64:
-      source.is_direct = true;
-      source.fill = kWideners<std::int64_t>[code];
-      arg_of_type<std::int64_t>(is_max, is_by_columns, source, plan, out);
-      break;
-    default:
-      source.is_direct = input.dtype == DType::int32;
-      source.fill = kWideners<std::int32_t>[code];
-      arg_of_type<std::int32_t>(is_max, is_by_columns, source, plan, out);
-      break;
-  }
+  ComputedSource computed;
+  computed.prepare(values);
+  computed.convert = is_direct(kind, values.dtype) ? nullptr : choose_fill(kind, values.dtype);
+  const Source source = {nullptr, 0,         false,
+                         nullptr, &computed, choose_reducer(kind, values.dtype).element_size};
+  reduce_from(kind, layout, source, reduced_axes, output);
 }
 
 }  // namespace
 
 extern const ReduceKernels reduce_table;
-const ReduceKernels reduce_table = {reduce, arg_reduce};
+const ReduceKernels reduce_table = {reduce, reduce_computed, arg_reduce};
 
 }  // namespace lumus::LUMUS_ISA

@@ -7,8 +7,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
-#include "kernels/simd.h"
+#include "kernels/convert.h"
 #include "runtime/dtype.h"
 
 #if defined(__F16C__)
@@ -208,6 +209,60 @@ template <class Element>
 static void truth_run(const Element* from, std::int64_t stride, std::int64_t count,
                       std::uint8_t* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = is_true(from[i * stride]);
+}
+
+// ---- vectors of an element type -----------------------------------------------------------------
+//
+// Half types are loaded as float32. `fill` stands in for absent lanes.
+
+template <class Element>
+LUMUS_INLINE auto load_values(const Element* from) {
+  if constexpr (std::is_class_v<Element>) {
+    u16h halves;
+    std::memcpy(&halves, from, sizeof halves);
+    if constexpr (std::is_same_v<Element, Float16>) return half_to_float(halves);
+    if constexpr (std::is_same_v<Element, BFloat16>) return bfloat_to_float(halves);
+  } else {
+    return load<Element>(from);
+  }
+}
+
+template <class Element, class T>
+LUMUS_INLINE Vec<T> load_left(const Element* from, std::int64_t count, T fill) {
+  if constexpr (sizeof(Element) == sizeof(T)) {
+    return load_partial<T>(from, count, fill);
+  } else {
+    Element padded[kLanes<T>];
+    for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) {
+      padded[lane] = Narrow<Element>::from(fill);
+    }
+    std::memcpy(padded, from, static_cast<std::size_t>(count) * sizeof(Element));
+    return load_values(padded);
+  }
+}
+
+template <class Element, class V>
+LUMUS_INLINE void store_values(Element* to, V values) {
+  if constexpr (std::is_same_v<Element, Float16>) {
+    const u16h halves = float_to_half(values);
+    std::memcpy(to, &halves, sizeof halves);
+  } else if constexpr (std::is_same_v<Element, BFloat16>) {
+    const u16h halves = float_to_bfloat(values);
+    std::memcpy(to, &halves, sizeof halves);
+  } else {
+    store<Element>(to, values);
+  }
+}
+
+template <class Element, class V>
+LUMUS_INLINE void store_left(Element* to, V values, std::int64_t count) {
+  if constexpr (std::is_class_v<Element>) {
+    Element all[kLanes<float>];
+    store_values(all, values);
+    std::memcpy(to, all, static_cast<std::size_t>(count) * sizeof(Element));
+  } else {
+    store_partial<Element>(to, values, count);
+  }
 }
 
 }  // namespace lumus::LUMUS_ISA

@@ -6,6 +6,7 @@
 #include "kernels/matmul.h"
 #include "kernels/random.h"
 #include "kernels/reduce.h"
+#include "kernels/rows.h"
 #include "runtime/cpu.h"
 
 #if LUMUS_X86
@@ -43,3 +44,4 @@ DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(RandomKernels, random)
 DISPATCH(ReduceKernels, reduce)
+DISPATCH(RowsKernels, rows)

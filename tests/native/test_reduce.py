@@ -286,3 +286,51 @@ def test_every_instruction_set_passes(isa: str) -> None:
         check=False,
     )
     assert finished.returncode == 0, finished.stdout[-3000:]
+
+
+# ---- with a program in front ------------------------------------------------------------------
+
+
+def program(inputs: list[str], instructions: list[tuple[str, str, tuple[int, ...]]]) -> Any:
+    codes = [DTYPES[name][0] for name in inputs]
+    steps = [(opcode, DTYPES[name][0], args) for opcode, name, args in instructions]
+    return _native.Program(codes, [], steps, [len(inputs) + len(steps) - 1])
+
+
+@pytest.mark.parametrize("shape", [(70,), (5, 6), (40, 1, 33), (3, 200), (200, 3), (64, 40, 50)])
+def test_program_and_reduction_equal_the_two_apart(shape: tuple[int, ...]) -> None:
+    a, c = random_values("float32", shape), random_values("float32", shape)
+    b = random_values("float32", shape[-1:])
+    multiply_add = program(
+        ["float32"] * 3, [("multiply", "float32", (0, 1)), ("add", "float32", (3, 2))]
+    )
+    for kind, axes in itertools.product(("sum", "mean", "prod", "max", "any"), subsets(len(shape))):
+        out = "bool" if kind == "any" else "float32"
+        reduction = _native.Reduction(
+            kind, multiply_add, 1, DTYPES[out][0], axes, len(shape), False
+        )
+        for x, y in zip(layouts(a).values(), layouts(c).values(), strict=True):
+            arrays = [native(x), native(b), native(y)]
+            found = to_numpy(reduction.run(arrays))
+            values = multiply_add.run(arrays)
+            apart = _native.Reduction(kind, None, 1, DTYPES[out][0], axes, len(shape), False)
+            np.testing.assert_array_equal(found, to_numpy(apart.run1(values)))
+
+
+def test_program_of_another_dtype_than_the_accumulator() -> None:
+    x = random_values("float32", (30, 50))
+    y = random_values("float32", (50,))
+    greater = program(["float32", "float32"], [("greater", "float32", (0, 1))])
+    for axes in subsets(2):
+        count = _native.Reduction("sum", greater, 9, 4, axes, 2, False).run([native(x), native(y)])
+        np.testing.assert_array_equal(to_numpy(count), (x > y).sum(axis=axes))
+    square = program(["int32"], [("square", "int32", (0,))])
+    values = random_values("int32", (30, 50))
+    found = _native.Reduction("sum", square, 5, 4, (0,), 2, False).run1(native(values))
+    np.testing.assert_array_equal(to_numpy(found), (values**2).sum(axis=0))
+
+
+def test_program_of_empty_arrays() -> None:
+    square = program(["float32"], [("square", "float32", (0,))])
+    reduction = _native.Reduction("sum", square, 1, 1, (0,), 2, False)
+    assert to_numpy(reduction.run1(native(np.zeros((0, 3), np.float32)))).tolist() == [0, 0, 0]

@@ -1,0 +1,285 @@
+// Operations that reduce (sum, product, maximum, minimum) and accumulators of contiguous values.
+//
+// An operation has a Value, an identity, and combine() of two values or two vectors of them. An
+// accumulator takes Elements of an array, loads them as Values, and ends in a Partial; it states
+// how a sum stays accurate.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/tile_io.h"
+
+namespace lumus::LUMUS_ISA {
+
+LUMUS_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+LUMUS_INLINE std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
+LUMUS_INLINE std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// ---- operations
+// -----------------------------------------------------------------------------------
+
+template <class T>
+struct Limits;
+template <>
+struct Limits<double> {
+  static constexpr double lowest = -__builtin_inf(), highest = __builtin_inf();
+};
+template <>
+struct Limits<float> {
+  static constexpr float lowest = -__builtin_inff(), highest = __builtin_inff();
+};
+template <>
+struct Limits<std::int64_t> {
+  static constexpr std::int64_t lowest = INT64_MIN, highest = INT64_MAX;
+};
+template <>
+struct Limits<std::int32_t> {
+  static constexpr std::int32_t lowest = INT32_MIN, highest = INT32_MAX;
+};
+template <>
+struct Limits<std::int16_t> {
+  static constexpr std::int16_t lowest = INT16_MIN, highest = INT16_MAX;
+};
+template <>
+struct Limits<std::int8_t> {
+  static constexpr std::int8_t lowest = INT8_MIN, highest = INT8_MAX;
+};
+template <>
+struct Limits<std::uint8_t> {
+  static constexpr std::uint8_t lowest = 0, highest = UINT8_MAX;
+};
+
+template <class T>
+constexpr bool kIsFloat = false;
+template <>
+constexpr bool kIsFloat<float> = true;
+template <>
+constexpr bool kIsFloat<double> = true;
+
+// int64 is added and multiplied as unsigned: overflow wraps.
+template <class V>
+struct UnsignedOf {
+  typedef std::uint64_t type __attribute__((vector_size(sizeof(V))));
+};
+template <>
+struct UnsignedOf<std::int64_t> {
+  typedef std::uint64_t type;
+};
+template <class T, class V>
+struct Wrapping {
+  typedef V type;
+};
+template <class V>
+struct Wrapping<std::int64_t, V> : UnsignedOf<V> {};
+
+// combine() takes a V that is T itself or any vector of T.
+template <class T>
+struct Sum {
+  using Value = T;
+  // -0.0 is the identity: -0.0 + x is x for x = -0.0, too.
+  static constexpr T identity = kIsFloat<T> ? static_cast<T>(-0.0) : T(0);
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    using U = typename Wrapping<T, V>::type;
+    return (V)((U)a + (U)b);
+  }
+};
+
+template <class T>
+struct Product {
+  using Value = T;
+  static constexpr T identity = T(1);
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    using U = typename Wrapping<T, V>::type;
+    return (V)((U)a * (U)b);
+  }
+};
+
+// `a` is the accumulator; once it is NaN no comparison is true and it stays.
+template <class T>
+struct Maximum {
+  using Value = T;
+  static constexpr T identity = Limits<T>::lowest;
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    const V extreme = b > a ? b : a;
+    if constexpr (kIsFloat<T>) return b != b ? b : extreme;
+    return extreme;
+  }
+};
+
+template <class T>
+struct Minimum {
+  using Value = T;
+  static constexpr T identity = Limits<T>::highest;
+  template <class V>
+  LUMUS_INLINE V combine(V a, V b) {
+    const V extreme = b < a ? b : a;
+    if constexpr (kIsFloat<T>) return b != b ? b : extreme;
+    return extreme;
+  }
+};
+
+// ---- folding a vector
+// -----------------------------------------------------------------------------
+
+template <int... kIndices>
+struct Indices {};
+
+template <int kFirst, class V, int... kIndices>
+LUMUS_INLINE auto pick_lanes(V values, Indices<kIndices...>) {
+  return __builtin_shufflevector(values, values, (kFirst + kIndices)...);
+}
+
+// Combines the lanes of a vector: the upper half onto the lower one until one is left.
+template <class Op, int kCount, class V>
+LUMUS_INLINE typename Op::Value fold_vector(V values) {
+  using T = typename Op::Value;
+  if constexpr (kCount * sizeof(T) <= 16) {
+    T each[kCount];
+    std::memcpy(each, &values, sizeof each);
+    for (int width = kCount / 2; width >= 1; width /= 2) {
+      for (int lane = 0; lane < width; ++lane) {
+        each[lane] = Op::combine(each[lane], each[lane + width]);
+      }
+    }
+    return each[0];
+  } else {
+    using Half = Indices<__integer_pack(kCount / 2)...>;
+    return fold_vector<Op, kCount / 2>(
+        Op::combine(pick_lanes<0>(values, Half{}), pick_lanes<kCount / 2>(values, Half{})));
+  }
+}
+
+// ---- accumulating contiguous values -------------------------------------------------------------
+
+// An accumulator has lanes for this many bytes of values, as many as fit the registers beside the
+// loads. From AVX2 on the order of additions does not depend on the instruction set.
+constexpr std::int64_t kLaneBytes = LUMUS_VECTOR_BYTES >= 32 ? 256 : 128;
+constexpr std::int64_t kLaneVectors = kLaneBytes / LUMUS_VECTOR_BYTES;
+
+// Adds `count` elements to kLaneVectors running vectors.
+template <class Op, class Element>
+LUMUS_INLINE void accumulate(Vec<typename Op::Value>* lanes, const Element* values,
+                             std::int64_t count) {
+  using T = typename Op::Value;
+  constexpr std::int64_t width = kLanes<T>;
+  std::int64_t i = 0;
+  if (count >= width * kLaneVectors) {
+    Vec<T> running[kLaneVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kLaneVectors; ++v) running[v] = lanes[v];
+    for (; i + width * kLaneVectors <= count; i += width * kLaneVectors) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kLaneVectors; ++v) {
+        running[v] = Op::combine(running[v], load_values(values + i + v * width));
+      }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < kLaneVectors; ++v) lanes[v] = running[v];
+  }
+  for (int v = 0; i < count; ++v, i += width) {
+    const std::int64_t left = count - i;
+    lanes[v] = Op::combine(lanes[v], left >= width ? load_values(values + i)
+                                                   : load_left(values + i, left, Op::identity));
+  }
+}
+
+// Combines kLaneVectors vectors until kLeft are left.
+template <class Op, int kLeft>
+LUMUS_INLINE void fold_lanes(Vec<typename Op::Value>* lanes) {
+#pragma GCC unroll 4
+  for (int width = kLaneVectors / 2; width >= kLeft; width /= 2) {
+#pragma GCC unroll 8
+    for (int v = 0; v < width; ++v) lanes[v] = Op::combine(lanes[v], lanes[v + width]);
+  }
+}
+
+// Exact operations and products: one running set of lanes.
+template <class Op, class E = typename Op::Value>
+struct PlainAccumulator {
+  using Element = E;
+  using Value = typename Op::Value;
+  using Partial = Value;
+  using RowOp = Op;
+  static constexpr Partial identity = Op::identity;
+
+  Vec<Value> lanes[kLaneVectors];
+
+  LUMUS_INLINE Partial combine(Partial a, Partial b) { return Op::combine(a, b); }
+  void clear() {
+    for (auto& lane : lanes) lane = splat<Value>(Op::identity);
+  }
+  void feed(const Element* values, std::int64_t count) { accumulate<Op>(lanes, values, count); }
+  Partial finish() {
+    fold_lanes<Op, 1>(lanes);
+    return fold_vector<Op, kLanes<Value>>(lanes[0]);
+  }
+  LUMUS_INLINE void add_columns(Partial* partials, Vec<Value> values) {
+    store<Value>(partials, Op::combine(load<Value>(partials), values));
+  }
+};
+
+// float64 sums: lanes of a block, added to the lanes of the whole after each block.
+struct DoubleSumAccumulator : PlainAccumulator<Sum<double>> {
+  void feed(const double* values, std::int64_t count) {
+    constexpr std::int64_t block = 64 * kLaneBytes / 8;
+    for (std::int64_t i = 0; i < count; i += block) {
+      f64v inner[kLaneVectors];
+      for (auto& lane : inner) lane = splat<double>(-0.0);
+      accumulate<Sum<double>>(inner, values + i, smaller(block, count - i));
+      for (int v = 0; v < kLaneVectors; ++v) lanes[v] += inner[v];
+    }
+  }
+};
+
+// Sums of float32 and the half types: float32 lanes for at most 32 additions, then 16 lanes of
+// float64.
+template <class E>
+struct FloatSumAccumulator {
+  using Element = E;
+  using Value = float;
+  using Partial = double;
+  using RowOp = Sum<float>;
+  static constexpr Partial identity = -0.0;
+  static constexpr int kVectors = 16 / kLanes<float>;
+
+  f64v lanes[2 * kVectors];
+
+  LUMUS_INLINE double combine(double a, double b) { return a + b; }
+  void clear() {
+    for (auto& lane : lanes) lane = splat<double>(-0.0);
+  }
+  void feed(const Element* values, std::int64_t count) {
+    constexpr std::int64_t block = 1024;
+    for (std::int64_t i = 0; i < count; i += block) {
+      f32v inner[kLaneVectors];
+      for (auto& lane : inner) lane = splat<float>(-0.0f);
+      accumulate<RowOp>(inner, values + i, smaller(block, count - i));
+      fold_lanes<RowOp, kVectors>(inner);
+      for (int v = 0; v < kVectors; ++v) {
+        const F64Pair wide = widen(inner[v]);
+        lanes[2 * v] += wide.hi;
+        lanes[2 * v + 1] += wide.lo;
+      }
+    }
+  }
+  double finish() {
+#pragma GCC unroll 4
+    for (int width = kVectors; width >= 1; width /= 2) {
+#pragma GCC unroll 4
+      for (int v = 0; v < width; ++v) lanes[v] += lanes[v + width];
+    }
+    return fold_vector<Sum<double>, kLanes<double>>(lanes[0]);
+  }
+  LUMUS_INLINE void add_columns(double* partials, f32v values) {
+    constexpr std::int64_t width = kLanes<double>;
+    const F64Pair wide = widen(values);
+    store<double>(partials, load<double>(partials) + wide.hi);
+    store<double>(partials + width, load<double>(partials + width) + wide.lo);
+  }
+};
+
+}  // namespace lumus::LUMUS_ISA

@@ -1,0 +1,598 @@
+// softmax, log_softmax, their gradients, and logsumexp.
+//
+// Layout. Inputs are any strided views, the output is contiguous. Where the axis is the last one of
+// the output, a row at a time passes through the level-1 cache; otherwise a chunk of neighbouring
+// columns is brought into a dense buffer that fits the level-2 cache (reading down the columns of
+// an array in place would hit the same few cache sets over and over), or, where a column is too
+// long for that, read anew for each pass.
+//
+// Aliasing. The output shares nothing with the inputs.
+//
+// Threads. Rows and chunks of columns are shared out by size; the bits do not depend on the number
+// of threads.
+//
+// Numerics. The maximum is subtracted first. Half types compute in float32; sums add at most 16
+// float32 numbers in a lane before they continue in float64. NaN comes out for a row with a NaN,
+// with +inf, or with nothing but -inf, as the formula has it.
+#include "kernels/rows.h"
+
+#include "kernels/accumulate.h"
+#include "kernels/axes.h"
+#include "kernels/math.h"
+#include "kernels/reduce.h"
+#include "kernels/tile_io.h"
+#include "runtime/scratch.h"
+#include "runtime/thread_pool.h"
+
+namespace lumus::LUMUS_ISA {
+namespace {
+
+constexpr std::int64_t kGrain = 8192;              // elements a thread takes at once
+constexpr std::int64_t kBlock = 1024;              // elements of a row handled at once
+constexpr std::int64_t kMaxColumns = 128;          // of a chunk
+constexpr std::int64_t kColumnStep = 16;           // chunks are multiples of this, but the last
+constexpr std::int64_t kBufferBytes = 512 * 1024;  // for the columns of a chunk
+
+template <class Element>
+struct ComputeOf {
+  using type = float;
+};
+template <>
+struct ComputeOf<double> {
+  using type = double;
+};
+template <class Element>
+using Compute = typename ComputeOf<Element>::type;
+
+LUMUS_INLINE double fold_sum(f32v values) {
+  const F64Pair wide = widen(values);
+  return fold_vector<Sum<double>, kLanes<double>>(wide.hi + wide.lo);
+}
+LUMUS_INLINE double fold_sum(f64v values) {
+  return fold_vector<Sum<double>, kLanes<double>>(values);
+}
+
+LUMUS_INLINE void add_wide(double* sums, f32v values) {
+  const F64Pair wide = widen(values);
+  constexpr std::int64_t width = kLanes<double>;
+  store<double>(sums, load<double>(sums) + wide.hi);
+  store<double>(sums + width, load<double>(sums + width) + wide.lo);
+}
+LUMUS_INLINE void add_wide(double* sums, f64v values) {
+  store<double>(sums, load<double>(sums) + values);
+}
+
+LUMUS_INLINE f32v load_narrow(const double* from, f32v) {
+  return narrow(load<double>(from), load<double>(from + kLanes<double>));
+}
+LUMUS_INLINE f64v load_narrow(const double* from, f64v) { return load<double>(from); }
+
+LUMUS_INLINE double logarithm(double x) { return log(splat<double>(x))[0]; }
+
+// Calls body<is_full>(i, present) for each vector of `count` elements.
+template <class T, class Body>
+LUMUS_INLINE void for_vectors(std::int64_t count, const Body& body) {
+  std::int64_t i = 0;
+  for (; i + kLanes<T> <= count; i += kLanes<T>) body.template operator()<true>(i, kLanes<T>);
+  if (i < count) body.template operator()<false>(i, count - i);
+}
+
+template <bool kIsFull, class Element, class T>
+LUMUS_INLINE Vec<T> load_some(const Element* from, std::int64_t present, T fill) {
+  if constexpr (kIsFull) return load_values(from);
+  return load_left(from, present, fill);
+}
+
+template <bool kIsFull, class Element, class V>
+LUMUS_INLINE void store_some(Element* to, V values, std::int64_t present) {
+  if constexpr (kIsFull) {
+    store_values(to, values);
+  } else {
+    store_left(to, values, present);
+  }
+}
+
+// ---- one row ------------------------------------------------------------------------------------
+
+// A strided row, read in blocks: in place, or gathered into a tile.
+template <class Element>
+struct Row {
+  const Element* data;
+  std::int64_t stride;
+  Element tile[kBlock];
+
+  Row(const Element* first, std::int64_t step) : data(first), stride(step) {}
+
+  const Element* block(std::int64_t begin, std::int64_t count) {
+    const Element* from = data + begin * stride;
+    if (stride == 1) return from;
+    for (std::int64_t i = 0; i < count; ++i) tile[i] = from[i * stride];
+    return tile;
+  }
+};
+
+// The sum of value<is_full>(i, present) over at most kBlock elements.
+template <class T, class Value>
+LUMUS_INLINE double sum_block(std::int64_t count, const Value& value) {
+  constexpr std::int64_t width = kLanes<T>;
+  Vec<T> sums[4] = {};
+  std::int64_t i = 0;
+  for (; i + 4 * width <= count; i += 4 * width) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) sums[v] += value.template operator()<true>(i + v * width, width);
+  }
+  for (; i + width <= count; i += width) sums[0] += value.template operator()<true>(i, width);
+  if (i < count) sums[1] += value.template operator()<false>(i, count - i);
+  return fold_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+template <class Element>
+Compute<Element> row_maximum(Row<Element>& row, std::int64_t length) {
+  PlainAccumulator<Maximum<Compute<Element>>, Element> accumulator;
+  accumulator.clear();
+  for (std::int64_t i = 0; i < length; i += kBlock) {
+    const std::int64_t count = smaller(kBlock, length - i);
+    accumulator.feed(row.block(i, count), count);
+  }
+  return accumulator.finish();
+}
+
+// sum(exp(x - shift)); stores the exponentials when asked to. Absent lanes are -inf: they add 0.
+template <bool kStores, class Element>
+double row_exp_sum(Row<Element>& row, std::int64_t length, Compute<Element> shift, Element* out) {
+  using T = Compute<Element>;
+  const Vec<T> shifts = splat<T>(shift);
+  double total = 0;
+  for (std::int64_t begin = 0; begin < length; begin += kBlock) {
+    const std::int64_t count = smaller(kBlock, length - begin);
+    const Element* x = row.block(begin, count);
+    total += sum_block<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+      const Vec<T> e = exp(load_some<kIsFull>(x + i, present, Limits<T>::lowest) - shifts);
+      if constexpr (kStores) store_some<kIsFull>(out + begin + i, e, present);
+      return e;
+    });
+  }
+  return total;
+}
+
+template <class Element, bool kIsLog>
+void softmax_row(const Element* from, std::int64_t stride, std::int64_t length, Element* out) {
+  using T = Compute<Element>;
+  // The exponentials wait in the output unless that would round them.
+  constexpr bool keeps = !kIsLog && std::is_same_v<Element, T>;
+  Row<Element> row(from, stride);
+  const T shift = row_maximum(row, length);
+  const double sum = row_exp_sum<keeps>(row, length, shift, out);
+  const Vec<T> shifts = splat<T>(shift);
+  const Vec<T> last = splat<T>(static_cast<T>(kIsLog ? logarithm(sum) : 1 / sum));
+  for (std::int64_t begin = 0; begin < length; begin += kBlock) {
+    const std::int64_t count = smaller(kBlock, length - begin);
+    const Element* x = keeps ? out + begin : row.block(begin, count);
+    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+      Vec<T> value = load_some<kIsFull>(x + i, present, T(0));
+      if constexpr (kIsLog) {
+        value = (value - shifts) - last;
+      } else if constexpr (keeps) {
+        value = value * last;
+      } else {
+        value = exp(value - shifts) * last;
+      }
+      store_some<kIsFull>(out + begin + i, value, present);
+    });
+  }
+}
+
+// The term that is summed, and the result, of either gradient.
+template <bool kIsLog, class V>
+LUMUS_INLINE V grad_term(V grad, V y) {
+  return kIsLog ? grad : grad * y;
+}
+template <bool kIsLog, class V>
+LUMUS_INLINE V grad_result(V grad, V y, V sum) {
+  if constexpr (kIsLog) return grad - exp(y) * sum;
+  return y * (grad - sum);
+}
+
+template <class Element, bool kIsLog>
+void softmax_grad_row(const Element* grads, std::int64_t grad_stride, const Element* results,
+                      std::int64_t result_stride, std::int64_t length, Element* out) {
+  using T = Compute<Element>;
+  Row<Element> grad_row(grads, grad_stride);
+  Row<Element> result_row(results, result_stride);
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < length; begin += kBlock) {
+    const std::int64_t count = smaller(kBlock, length - begin);
+    const Element* grad = grad_row.block(begin, count);
+    const Element* y = kIsLog ? nullptr : result_row.block(begin, count);
+    sum += sum_block<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+      const Vec<T> g = load_some<kIsFull>(grad + i, present, T(0));
+      return kIsLog ? g : g * load_some<kIsFull>(y + i, present, T(0));
+    });
+  }
+  const Vec<T> sums = splat<T>(static_cast<T>(sum));
+  for (std::int64_t begin = 0; begin < length; begin += kBlock) {
+    const std::int64_t count = smaller(kBlock, length - begin);
+    const Element* grad = grad_row.block(begin, count);
+    const Element* y = result_row.block(begin, count);
+    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+      const Vec<T> g = load_some<kIsFull>(grad + i, present, T(0));
+      const Vec<T> at = load_some<kIsFull>(y + i, present, T(0));
+      store_some<kIsFull>(out + begin + i, grad_result<kIsLog>(g, at, sums), present);
+    });
+  }
+}
+
+// ---- a chunk of columns -------------------------------------------------------------------------
+
+// `length` rows of at most kMaxColumns columns, as rows of Compute values padded to whole vectors.
+template <class Element>
+struct Chunk {
+  using T = Compute<Element>;
+  const Element* data;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+  std::int64_t num_columns;
+  std::int64_t padded;
+  T* buffer;  // of length * padded values, or null if that would be too large
+  alignas(64) T tile[kMaxColumns];
+
+  Chunk(const Element* first, std::int64_t between_rows, std::int64_t between_columns,
+        std::int64_t columns, T* memory)
+      : data(first),
+        row_stride(between_rows),
+        column_stride(between_columns),
+        num_columns(columns),
+        padded(divide_up(columns, kLanes<T>) * kLanes<T>),
+        buffer(memory) {}
+
+  // Row `index`, brought in from the array.
+  T* fetch(std::int64_t index) {
+    T* to = buffer ? buffer + index * padded : tile;
+    widen_run<T, Element>(data + index * row_stride, column_stride, num_columns, to);
+    for (std::int64_t c = num_columns; c < padded; ++c) to[c] = T(0);
+    return to;
+  }
+  // The same, once it has been fetched before.
+  T* row(std::int64_t index) { return buffer ? buffer + index * padded : fetch(index); }
+
+  LUMUS_INLINE void put(const T* values, std::int64_t count, Element* out) {
+    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+      store_some<kIsFull>(out + i, load<T>(values + i), present);
+    });
+  }
+};
+
+template <class Element, bool kIsLog>
+void softmax_columns(Chunk<Element>& chunk, std::int64_t length, Element* out,
+                     std::int64_t out_stride) {
+  using T = Compute<Element>;
+  constexpr std::int64_t width = kLanes<T>;
+  alignas(64) T shifts[kMaxColumns];
+  alignas(64) T last[kMaxColumns];
+  alignas(64) double sums[kMaxColumns] = {};
+  const std::int64_t padded = chunk.padded;
+  for (std::int64_t c = 0; c < padded; ++c) shifts[c] = Limits<T>::lowest;
+  for (std::int64_t r = 0; r < length; ++r) {
+    const T* x = chunk.fetch(r);
+    for (std::int64_t c = 0; c < padded; c += width) {
+      store<T>(shifts + c, Maximum<T>::combine(load<T>(shifts + c), load<T>(x + c)));
+    }
+  }
+  const bool keeps = !kIsLog && chunk.buffer != nullptr;
+  for (std::int64_t r = 0; r < length; ++r) {
+    T* x = chunk.row(r);
+    for (std::int64_t c = 0; c < padded; c += width) {
+      const Vec<T> e = exp(load<T>(x + c) - load<T>(shifts + c));
+      if (keeps) store<T>(x + c, e);
+      add_wide(sums + c, e);
+    }
+  }
+  for (std::int64_t c = 0; c < padded; c += kLanes<double>) {
+    const f64v sum = load<double>(sums + c);
+    store<double>(sums + c, kIsLog ? log(sum) : 1 / sum);
+  }
+  for (std::int64_t c = 0; c < padded; c += width) {
+    store<T>(last + c, load_narrow(sums + c, Vec<T>{}));
+  }
+  for (std::int64_t r = 0; r < length; ++r) {
+    T* x = chunk.row(r);
+    for (std::int64_t c = 0; c < padded; c += width) {
+      Vec<T> value = load<T>(x + c);
+      if constexpr (kIsLog) {
+        value = (value - load<T>(shifts + c)) - load<T>(last + c);
+      } else {
+        if (!keeps) value = exp(value - load<T>(shifts + c));
+        value *= load<T>(last + c);
+      }
+      store<T>(x + c, value);
+    }
+    chunk.put(x, chunk.num_columns, out + r * out_stride);
+  }
+}
+
+template <class Element, bool kIsLog>
+void softmax_grad_columns(Chunk<Element>& grads, Chunk<Element>& results, std::int64_t length,
+                          Element* out, std::int64_t out_stride) {
+  using T = Compute<Element>;
+  constexpr std::int64_t width = kLanes<T>;
+  alignas(64) T last[kMaxColumns];
+  alignas(64) double sums[kMaxColumns] = {};
+  const std::int64_t padded = grads.padded;
+  for (std::int64_t r = 0; r < length; ++r) {
+    const T* grad = grads.fetch(r);
+    const T* y = results.fetch(r);
+    for (std::int64_t c = 0; c < padded; c += width) {
+      add_wide(sums + c, grad_term<kIsLog>(load<T>(grad + c), load<T>(y + c)));
+    }
+  }
+  for (std::int64_t c = 0; c < padded; c += width) {
+    store<T>(last + c, load_narrow(sums + c, Vec<T>{}));
+  }
+  for (std::int64_t r = 0; r < length; ++r) {
+    T* grad = grads.row(r);
+    const T* y = results.row(r);
+    for (std::int64_t c = 0; c < padded; c += width) {
+      store<T>(grad + c, grad_result<kIsLog>(load<T>(grad + c), load<T>(y + c), load<T>(last + c)));
+    }
+    grads.put(grad, grads.num_columns, out + r * out_stride);
+  }
+}
+
+// ---- all rows or columns ------------------------------------------------------------------------
+
+// The axes other than the one worked along; neighbours are merged where every array allows it.
+struct Outer {
+  int rank = 0;
+  std::int64_t count = 1;
+  std::int64_t shape[kMaxRank];
+  std::int64_t strides[3][kMaxRank];
+
+  void add(const View* const* arrays, int num_arrays, int axis) {
+    const std::int64_t length = arrays[0]->shape[axis];
+    count *= length;
+    if (length == 1) return;
+    bool joins = rank > 0;
+    for (int i = 0; i < num_arrays && joins; ++i) {
+      joins = strides[i][rank - 1] == arrays[i]->strides[axis] * length;
+    }
+    if (joins) {
+      shape[rank - 1] *= length;
+    } else {
+      shape[rank++] = length;
+    }
+    for (int i = 0; i < num_arrays; ++i) strides[i][rank - 1] = arrays[i]->strides[axis];
+  }
+
+  void locate(std::int64_t index, int num_arrays, std::int64_t* offsets) const {
+    for (int i = 0; i < num_arrays; ++i) offsets[i] = 0;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const std::int64_t at = index % shape[axis];
+      index /= shape[axis];
+      for (int i = 0; i < num_arrays; ++i) offsets[i] += at * strides[i][axis];
+    }
+  }
+};
+
+// `arrays` holds one input, or grad and y, then the output.
+template <class Element, bool kIsLog, int kNumArrays>
+void run_rows(const View* const* arrays, int axis) {
+  using T = Compute<Element>;
+  const View& output = *arrays[kNumArrays - 1];
+  const std::int64_t length = output.shape[axis];
+  if (num_elements(output) == 0) return;
+  Element* data[kNumArrays];
+  std::int64_t strides[kNumArrays];
+  for (int i = 0; i < kNumArrays; ++i) {
+    data[i] = reinterpret_cast<Element*>(arrays[i]->data);
+    strides[i] = arrays[i]->strides[axis];
+  }
+  int inner = output.rank - 1;
+  while (inner > axis && output.shape[inner] == 1) --inner;
+  Outer outer;
+  for (int other = 0; other < output.rank; ++other) {
+    if (other != axis && other != inner) outer.add(arrays, kNumArrays, other);
+  }
+  if (inner <= axis) {
+    parallel_for(outer.count, larger(1, kGrain / length),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t index = begin; index < end; ++index) {
+                     std::int64_t at[kNumArrays];
+                     outer.locate(index, kNumArrays, at);
+                     Element* out = data[kNumArrays - 1] + at[kNumArrays - 1];
+                     if constexpr (kNumArrays == 2) {
+                       softmax_row<Element, kIsLog>(data[0] + at[0], strides[0], length, out);
+                     } else {
+                       softmax_grad_row<Element, kIsLog>(data[0] + at[0], strides[0],
+                                                         data[1] + at[1], strides[1], length, out);
+                     }
+                   }
+                 });
+    return;
+  }
+  const std::int64_t width = output.shape[inner];
+  const std::int64_t column_bytes =
+      length * static_cast<std::int64_t>(sizeof(T)) * (kNumArrays - 1);
+  const std::int64_t fitting = kBufferBytes / column_bytes / kColumnStep * kColumnStep;
+  const bool is_buffered = fitting > 0;
+  const std::int64_t chunk =
+      smaller(width, is_buffered ? smaller(fitting, kMaxColumns) : kMaxColumns);
+  const std::int64_t chunks = divide_up(width, chunk);
+  const std::int64_t padded = divide_up(chunk, kColumnStep) * kColumnStep;
+  parallel_for(outer.count * chunks, larger(1, kGrain / (length * chunk)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 Scratch scratch(is_buffered ? padded * column_bytes : 0);
+                 T* const memory = is_buffered ? scratch.as<T>() : nullptr;
+                 for (std::int64_t item = begin; item < end; ++item) {
+                   const std::int64_t first = item % chunks * chunk;
+                   const std::int64_t columns = smaller(chunk, width - first);
+                   std::int64_t at[kNumArrays];
+                   outer.locate(item / chunks, kNumArrays, at);
+                   Element* out = data[kNumArrays - 1] + at[kNumArrays - 1] + first;
+                   const auto make_chunk = [&](int i) {
+                     const std::int64_t step = arrays[i]->strides[inner];
+                     return Chunk<Element>(data[i] + at[i] + first * step, strides[i], step,
+                                           columns,
+                                           memory ? memory + i * length * padded : nullptr);
+                   };
+                   Chunk<Element> input = make_chunk(0);
+                   if constexpr (kNumArrays == 2) {
+                     softmax_columns<Element, kIsLog>(input, length, out, strides[1]);
+                   } else {
+                     Chunk<Element> y = make_chunk(1);
+                     softmax_grad_columns<Element, kIsLog>(input, y, length, out, strides[2]);
+                   }
+                 }
+               });
+}
+
+template <bool kIsLog, int kNumArrays>
+void run_dtype(const View* const* arrays, int axis) {
+  switch (arrays[0]->dtype) {
+    case DType::float64:
+      run_rows<double, kIsLog, kNumArrays>(arrays, axis);
+      break;
+    case DType::float32:
+      run_rows<float, kIsLog, kNumArrays>(arrays, axis);
+      break;
+    case DType::float16:
+      run_rows<Float16, kIsLog, kNumArrays>(arrays, axis);
+      break;
+    default:
+      run_rows<BFloat16, kIsLog, kNumArrays>(arrays, axis);
+      break;
+  }
+}
+
+template <bool kIsLog>
+void softmax(const View& input, int axis, const View& output) {
+  const View* const arrays[] = {&input, &output};
+  run_dtype<kIsLog, 2>(arrays, axis);
+}
+
+template <bool kIsLog>
+void softmax_grad(const View& grad, const View& y, int axis, const View& output) {
+  const View* const arrays[] = {&grad, &y, &output};
+  run_dtype<kIsLog, 3>(arrays, axis);
+}
+
+// ---- logsumexp ----------------------------------------------------------------------------------
+
+// An infinite maximum must not be subtracted from itself.
+template <class T>
+LUMUS_INLINE T shift_for(T maximum) {
+  return __builtin_isinf(maximum) ? T(0) : maximum;
+}
+
+// Rows that are contiguous and reduced whole.
+template <class Element>
+void logsumexp_rows(const Plan& plan, const View& input, const View& output) {
+  using T = Compute<Element>;
+  const auto* data = reinterpret_cast<const Element*>(input.data);
+  auto* out = reinterpret_cast<Element*>(output.data);
+  const std::int64_t length = plan.reduced.count;
+  parallel_for(
+      plan.kept.count, larger(1, kGrain / length), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t index = begin; index < end; ++index) {
+          std::int64_t out_offset;
+          const std::int64_t offset = plan.in_offset + plan.kept.offset(index, &out_offset);
+          Row<Element> row(data + offset, 1);
+          const T shift = shift_for(row_maximum(row, length));
+          const double sum = row_exp_sum<false, Element>(row, length, shift, nullptr);
+          out[plan.out_offset + out_offset] =
+              Narrow<Element>::from(static_cast<double>(shift) + logarithm(sum));
+        }
+      });
+}
+
+// exp(x - shift), for a reduction.
+template <class Element>
+void shifted_exp(const void*, const std::byte* const* inputs, const std::int64_t* strides,
+                 std::int64_t count, std::byte* result) {
+  using T = Compute<Element>;
+  constexpr std::int64_t width = kLanes<T>;
+  const auto* x = reinterpret_cast<const Element*>(inputs[0]);
+  const auto* shifts = reinterpret_cast<const T*>(inputs[1]);
+  auto* out = reinterpret_cast<T*>(result);
+  for (std::int64_t i = 0; i < count; i += width) {
+    const std::int64_t now = smaller(width, count - i);
+    T values[width] = {};
+    T subtracted[width] = {};
+    widen_run<T, Element>(x + i * strides[0], strides[0], now, values);
+    widen_run<T, T>(shifts + i * strides[1], strides[1], now, subtracted);
+    const Vec<T> e = exp(load<T>(values) - load<T>(subtracted));
+    store_partial<T>(out + i, e, now);
+  }
+}
+
+// Any axes: the maxima, then the sums of exp(x - maximum), computed tile by tile.
+template <class Element>
+void logsumexp_steps(const View& input, std::uint32_t reduced_axes, std::int64_t num_outputs,
+                     const View& output) {
+  using T = Compute<Element>;
+  constexpr DType dtype = sizeof(T) == 8 ? DType::float64 : DType::float32;
+  Scratch scratch(num_outputs * static_cast<std::int64_t>(sizeof(double) + sizeof(T)));
+  auto* sums = scratch.as<double>();
+  auto* shifts = reinterpret_cast<T*>(sums + num_outputs);
+  View kept = output;
+  kept.data = reinterpret_cast<std::byte*>(shifts);
+  kept.dtype = dtype;
+  reduce_kernels().reduce(ReduceKind::max, input, reduced_axes, kept);
+  for (std::int64_t i = 0; i < num_outputs; ++i) shifts[i] = shift_for(shifts[i]);
+
+  View inputs[2] = {input, input};
+  inputs[1].data = kept.data;
+  inputs[1].dtype = dtype;
+  std::int64_t stride = 1;
+  for (int axis = input.rank - 1; axis >= 0; --axis) {
+    const bool is_reduced = reduced_axes >> axis & 1u;
+    inputs[1].strides[axis] = is_reduced ? 0 : stride;
+    if (!is_reduced) stride *= input.shape[axis];
+  }
+  kept.data = reinterpret_cast<std::byte*>(sums);
+  kept.dtype = DType::float64;
+  const ComputedValues values = {shifted_exp<Element>, nullptr, dtype, input.rank,
+                                 input.shape,          2,       inputs};
+  reduce_kernels().reduce_computed(ReduceKind::sum, values, reduced_axes, kept);
+  auto* out = reinterpret_cast<Element*>(output.data);
+  for (std::int64_t i = 0; i < num_outputs; ++i) {
+    out[i] = Narrow<Element>::from(static_cast<double>(shifts[i]) + logarithm(sums[i]));
+  }
+}
+
+template <class Element>
+void logsumexp_of(const View& input, std::uint32_t reduced_axes, const View& output) {
+  Plan plan;
+  make_plan(input, reduced_axes, plan);
+  if (plan.kept.count == 0) return;
+  if (plan.reduced.count == 0) {
+    auto* out = reinterpret_cast<Element*>(output.data);
+    for (std::int64_t i = 0; i < plan.kept.count; ++i) {
+      out[i] = Narrow<Element>::from(-__builtin_inf());
+    }
+  } else if (plan.reduced.rank == 1 && plan.reduced.strides[0] == 1) {
+    logsumexp_rows<Element>(plan, input, output);
+  } else {
+    logsumexp_steps<Element>(input, reduced_axes, plan.kept.count, output);
+  }
+}
+
+void logsumexp(const View& input, std::uint32_t reduced_axes, const View& output) {
+  switch (input.dtype) {
+    case DType::float64:
+      return logsumexp_of<double>(input, reduced_axes, output);
+    case DType::float32:
+      return logsumexp_of<float>(input, reduced_axes, output);
+    case DType::float16:
+      return logsumexp_of<Float16>(input, reduced_axes, output);
+    default:
+      return logsumexp_of<BFloat16>(input, reduced_axes, output);
+  }
+}
+
+}  // namespace
+
+extern const RowsKernels rows_table;
+const RowsKernels rows_table = {softmax<false>, softmax<true>, softmax_grad<false>,
+                                softmax_grad<true>, logsumexp};
+
+}  // namespace lumus::LUMUS_ISA
