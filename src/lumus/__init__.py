@@ -27,7 +27,6 @@ from lumus.core.kinds import Bool, Float, Int
 from lumus.core.runtime import build_info, empty_cache, memory_stats, num_threads, set_num_threads
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
-from lumus.ops.compare.__init__ import __init__
 from lumus.ops.compare.equal import equal
 from lumus.ops.compare.greater import greater
 from lumus.ops.compare.greater_equal import greater_equal
@@ -54,7 +53,6 @@ from lumus.ops.create.full import (
     zeros_like,
 )
 from lumus.ops.create.tensor import tensor
-from lumus.ops.elementwise.__init__ import __init__
 from lumus.ops.elementwise.abs import abs
 from lumus.ops.elementwise.add import add
 from lumus.ops.elementwise.astype import astype
@@ -90,16 +88,13 @@ from lumus.ops.elementwise.square import square
 from lumus.ops.elementwise.subtract import subtract
 from lumus.ops.elementwise.tanh import tanh
 from lumus.ops.elementwise.where import where
-from lumus.ops.index.__init__ import __init__
 from lumus.ops.index.index_add import index_add
 from lumus.ops.index.scatter_add import scatter_add
 from lumus.ops.index.take import take
 from lumus.ops.index.take_along_axis import take_along_axis
 from lumus.ops.interop.dlpack import from_dlpack
 from lumus.ops.interop.numpy import from_numpy
-from lumus.ops.linalg.__init__ import __init__
 from lumus.ops.linalg.matmul import matmul
-from lumus.ops.reduce.__init__ import __init__
 from lumus.ops.reduce.all import all
 from lumus.ops.reduce.any import any
 from lumus.ops.reduce.argmax import argmax
@@ -114,7 +109,6 @@ from lumus.ops.reduce.softmax import softmax
 from lumus.ops.reduce.std import std
 from lumus.ops.reduce.sum import sum
 from lumus.ops.reduce.var import var
-from lumus.ops.shape.__init__ import __init__
 from lumus.ops.shape.broadcast_to import broadcast_to
 from lumus.ops.shape.concat import concat
 from lumus.ops.shape.copy import copy
@@ -138,7 +132,6 @@ __all__ = [
     "Int",
     "Spec",
     "Tensor",
-    "__init__",
     "abs",
     "add",
     "all",

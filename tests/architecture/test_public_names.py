@@ -12,6 +12,10 @@ def test_public_names_are_sorted_and_unique() -> None:
     assert list(lumus.__all__) == sorted(set(lumus.__all__))
 
 
+def test_public_names_have_no_underscores_in_front() -> None:
+    assert [name for name in lumus.__all__ if name.startswith("_")] == []
+
+
 def test_every_public_name_resolves() -> None:
     missing = [name for name in lumus.__all__ if not hasattr(lumus, name)]
     assert not missing

@@ -1,0 +1,1 @@
+"""Looking at graphs, memory and models. Reads only; changes nothing."""

@@ -1,0 +1,1 @@
+"""Layers: one a file."""
