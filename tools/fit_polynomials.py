@@ -110,8 +110,9 @@ def erfc_range(low: str, high: str) -> tuple[mpf, mpf]:
     )
 
 
-def log_erfc(x: mpf) -> mpf:
-    return mp.log(mp.erfc(x))
+def log_erfc_tail(x: mpf) -> mpf:
+    """-log(erfc(x)) / x - 1."""
+    return -mp.log(mp.erfc(x)) / x - 1
 
 
 def fits() -> list[Fit]:
@@ -153,12 +154,13 @@ def fits() -> list[Fit]:
         Fit("kTanhF32", "tanh(x) = x + x^3 P(x^2), |x| <= 0.9", True, 6, mpf(0), mpf("0.8101"),
             series_safe(tanh_tail, -third),
             series_safe(lambda z: z * mp.sqrt(z) / mp.tanh(mp.sqrt(z)), 0)),
-        Fit("kErfF32", "erf(x) = x + x P(x^2), |x| <= 1", True, 6, mpf(0), mpf("1.0001"),
+        Fit("kErfF32", "erf(x) = x + x P(x^2), |x| <= 1/2", True, 4, mpf(0), mpf("0.2501"),
             series_safe(erf_ratio, 2 / mp.sqrt(mp.pi) - 1), one),
         Fit("kErfF64", "erf(x) = x + x P(x^2), |x| <= 1", False, 12, mpf(0), mpf("1.0001"),
             series_safe(erf_ratio, 2 / mp.sqrt(mp.pi) - 1), one),
-        Fit("kLogErfcF32", "log(erfc(x)), 1 <= x <= 4", True, 7, mpf("0.999"), mpf("4.0"),
-            log_erfc, mp.erfc),
+        Fit("kLogErfcF32", "log(erfc(x)) = -(x + x P(x)), x <= 4", True, 8, mpf(0), mpf("4.0"),
+            series_safe(log_erfc_tail, 2 / mp.sqrt(mp.pi) - 1),
+            series_safe(lambda x: x * mp.erfc(x) / mp.erf(x), mp.sqrt(mp.pi) / 2)),
         Fit("kErfcF32", "(1 + 2x) exp(x^2) erfc(x) = 1 + P((x - 2.5) / (x + 2.5))", True, 10,
             *erfc32, scaled_erfc, one),
         Fit("kErfcF64", "(1 + 2x) exp(x^2) erfc(x) = 1 + P((x - 2.5) / (x + 2.5))", False, 24,

@@ -104,8 +104,16 @@ LUMUS_INLINE f64v fma(f64v a, f64v b, f64v c) {
 template <int N>
 LUMUS_INLINE f32v polynomial(f32v x, const float (&coefficients)[N]) {
   f32v sum = f32_constant(coefficients[N - 1]);
-  for (int i = N - 2; i >= 0; --i) sum = fma(sum, x, f32_constant(coefficients[i]));
-  return sum;
+  if constexpr (N < 8) {
+    for (int i = N - 2; i >= 0; --i) sum = fma(sum, x, f32_constant(coefficients[i]));
+    return sum;
+  } else {
+    const f32v square = x * x;
+    f32v next = f32_constant(coefficients[N - 2]);
+    for (int i = N - 3; i >= 0; i -= 2) sum = fma(sum, square, f32_constant(coefficients[i]));
+    for (int i = N - 4; i >= 0; i -= 2) next = fma(next, square, f32_constant(coefficients[i]));
+    return N % 2 == 0 ? fma(sum, x, next) : fma(next, x, sum);
+  }
 }
 template <int N>
 LUMUS_INLINE f64v polynomial(f64v x, const double (&coefficients)[N]) {

@@ -1,6 +1,6 @@
 // erf, erfc.
 //
-// erf(x) = x + x P(x^2) up to 1. Beyond, float32: 1 - exp(P(|x|)); float64: 1 - erfc(|x|).
+// erf, float32: 1 - exp(-(|x| + |x| P(|x|))); float64: x + x P(x^2) up to 1, then 1 - erfc(|x|).
 // erfc(|x|) = exp(-x^2) (1 + P(t)) / (1 + 2|x|) with t = (|x| - 2.5) / (|x| + 2.5): one polynomial
 // from 0 to the underflow; x^2 is carried in two parts, since exp would magnify its rounding.
 #pragma once
@@ -37,11 +37,13 @@ LUMUS_INLINE f64v erf(f64v x) {
   return copysign(a < 1.0 ? small : large, x);
 }
 
+// 1 - exp(p) with p = log(erfc(|x|)); as -expm1(p) it is right next to zero, too.
 LUMUS_INLINE f32v erf(f32v x) {
-  const f32v a = absolute(x);
-  const f32v large = 1.0f - exp_in_range(polynomial(at_most(a, 4.0f), kLogErfcF32));
-  const f32v small = fma(polynomial(a * a, kErfF32), a, a);
-  return copysign(a < 1.0f ? small : large, x);
+  const f32v a = at_most(absolute(x), 4.0f);
+  const F32Reduced part = reduce_by_ln2(-fma(polynomial(a, kLogErfcF32), a, a));
+  const f32v power = power_of_two(part.n);
+  const f32v tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r);
+  return copysign(fma(-power, tail, 1.0f - power), x);
 }
 
 LUMUS_INLINE f32v erfc(f32v x) {
