@@ -6,7 +6,7 @@ See `lumus.tensor`, `lumus.Tensor.backward`, `lumus.nn`, `lumus.optim`. Exceptio
 """
 
 from lumus import _register as _register
-from lumus import errors, nn, optim, random
+from lumus import data, errors, io, nn, optim, random
 from lumus.autograd.functional import grad, value_and_grad
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import enable_grad, is_grad_enabled, no_grad
@@ -149,6 +149,7 @@ __all__ = [
     "concat",
     "copy",
     "cos",
+    "data",
     "diag",
     "divide",
     "empty",
@@ -181,6 +182,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "io",
     "is_grad_enabled",
     "isfinite",
     "isinf",
