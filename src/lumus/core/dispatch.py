@@ -185,7 +185,7 @@ def _make_plan(key: Any, name: str, inputs: tuple[Tensor[Any], ...], attrs: dict
     values = None
     if op.attrs is not None:
         # Two orders of the same attrs would be two keys, and could be one key for different attrs.
-        assert tuple(attrs) == tuple(op.attrs.__dataclass_fields__), (name, tuple(attrs))
+        assert tuple(attrs) == op.attrs.field_names, (name, tuple(attrs))
         values = op.attrs(**attrs)
     return _remember(key, Plan(name, op, values, specs, (op.infer(specs, values),)))
 

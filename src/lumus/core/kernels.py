@@ -7,18 +7,18 @@ Parameters are checked before a kernel is made: axes are counted from the front,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from lumus.core.broadcast import Shape
 from lumus.core.dtypes import DType
+from lumus.core.frozen import frozen
 from lumus.core.kinds import Kind
 from lumus.core.scalar.expressions import Expression
 
 ReduceKind = Literal["sum", "mean", "prod", "max", "min", "any", "all"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kernel:
     """Base of the vocabulary."""
 
@@ -28,14 +28,14 @@ class Kernel:
         return type(self).__name__
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elementwise(Kernel):
     """Each output is an expression of the inputs, which are broadcast together."""
 
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reduce(Kernel):
     """Combines all elements along `axes`; with a `prologue`, those of that expression of the inputs."""
 
@@ -45,7 +45,7 @@ class Reduce(Kernel):
     prologue: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArgReduce(Kernel):
     """The first position of the extreme element along `axis`, or in row-major order over all."""
 
@@ -54,7 +54,7 @@ class ArgReduce(Kernel):
     keepdims: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSumExp(Kernel):
     """log(sum(exp(x))) over `axes`, stable."""
 
@@ -62,7 +62,7 @@ class LogSumExp(Kernel):
     keepdims: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Softmax(Kernel):
     """exp(x) / sum(exp(x)) along `axis`, or its logarithm, stable."""
 
@@ -70,7 +70,7 @@ class Softmax(Kernel):
     log: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SoftmaxGrad(Kernel):
     """Of (grad, y): y * (grad - sum(grad * y)), or grad - exp(y) * sum(grad) for the logarithm."""
 
@@ -78,38 +78,38 @@ class SoftmaxGrad(Kernel):
     log: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatMul(Kernel):
     """The matrix product by NumPy's rules."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copy(Kernel):
     """A dense copy in row-major order."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cast(Kernel):
     """A dense copy in another dtype."""
 
     dtype: DType[Kind]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reshape(Kernel):
     """The same elements in row-major order under another shape: a view where strides allow."""
 
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Permute(Kernel):
     """A view with the axes in another order."""
 
     axes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice(Kernel):
     """A view of `sizes` elements from `starts` by `steps` (of any sign but zero) along each axis."""
 
@@ -118,7 +118,7 @@ class Slice(Kernel):
     steps: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unslice(Kernel):
     """Zeros of `shape` with the input's elements from `starts` by `steps`: what Slice transposes to."""
 
@@ -127,7 +127,7 @@ class Unslice(Kernel):
     steps: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlicePut(Kernel):
     """Of (x, values): a copy of x with values in a slice of it."""
 
@@ -136,21 +136,21 @@ class SlicePut(Kernel):
     steps: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BroadcastTo(Kernel):
     """A view repeated to a larger shape."""
 
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Concat(Kernel):
     """The inputs one after the other along `axis`."""
 
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arange(Kernel):
     """start + i * step for i < count; no inputs."""
 
@@ -160,7 +160,7 @@ class Arange(Kernel):
     dtype: DType[Kind]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Linspace(Kernel):
     """`count` numbers evenly from `start` to `stop`, both included; no inputs."""
 
@@ -170,40 +170,40 @@ class Linspace(Kernel):
     dtype: DType[Kind]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TakeAlongAxis(Kernel):
     """Of (x, indices): x at the index given for each position, along `axis`."""
 
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScatterAdd(Kernel):
     """Of (x, indices, values): x with each value added at its index along `axis`."""
 
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index(Kernel):
     """Of (x, indices...): the first axes of x indexed by the index arrays broadcast together."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexPut(Kernel):
     """Of (x, values, indices...): a copy of x with values written there; the last write wins."""
 
     accumulate: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastWriter(Kernel):
     """Of (indices...): True where a position is the last to write its index into `shape`."""
 
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Random(Kernel):
     """Of a key [seed, counter]: Philox numbers; element i depends on the key and i alone.
 

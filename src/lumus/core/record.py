@@ -7,7 +7,6 @@ derivative needs; a `Node` ties it to the nodes of its inputs and to the line th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -21,6 +20,7 @@ from typing import (
 from weakref import ref
 
 from lumus.core.construct import tensor_on
+from lumus.core.frozen import frozen
 from lumus.core.kinds import Float, K_co
 from lumus.core.site import Site, describe
 from lumus.core.spec import Spec
@@ -90,6 +90,7 @@ class Record(ABC):
     """
 
     __slots__ = ()
+    field_names: ClassVar[tuple[str, ...]] = ()
     saved_fields: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -112,7 +113,7 @@ class Record(ABC):
 
     def bound_to(self, node: Node) -> Record:
         """The same record with its saved outputs hung on `node`, for a second derivative."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        values = {name: getattr(self, name) for name in self.field_names}
         for name in self.saved_fields:
             value = values[name]
             if isinstance(value, Saved) and value.is_output:
@@ -125,33 +126,14 @@ R = TypeVar("R", bound=type[Record])
 
 @dataclass_transform(frozen_default=True)
 def record(cls: R) -> R:
-    """Makes a Record class a frozen, slotted dataclass and notes which fields are saved values."""
-    made = dataclass(frozen=True, slots=True)(cls)
-    names = [field.name for field in fields(made)]  # type: ignore[arg-type]
-    made.saved_fields = tuple(
-        field.name
-        for field in fields(made)  # type: ignore[arg-type]
-        if "Saved[" in str(field.type)
-    )
-    made.__init__ = _initializer(made, names)  # type: ignore[misc]
+    """Makes a Record class immutable and slotted, and notes which fields are saved values."""
+    kinds = cls.__dict__.get("__annotations__", {})
+    made = frozen(cls)
+    made.saved_fields = tuple(name for name, kind in kinds.items() if "Saved[" in str(kind))
     return made  # type: ignore[return-value]
 
 
-def _initializer(cls: Any, names: list[str]) -> Any:
-    """An `__init__` that fills the slots through their descriptors.
-
-    That of a frozen dataclass goes through `object.__setattr__`, which costs more than the record.
-    """
-    if not names:
-        return object.__init__
-    setters = {f"set_{name}": getattr(cls, name).__set__ for name in names}
-    body = "".join(f"    set_{name}(self, {name})\n" for name in names)
-    scope: dict[str, Any] = dict(setters)
-    exec(f"def __init__(self, {', '.join(names)}):\n{body}", scope)  # noqa: S102
-    return scope["__init__"]
-
-
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """Where a tensor left the graph: detached, or made while recording was off."""
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
-from dataclasses import dataclass
+import zlib
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
 from lumus.core.dtypes import float32, int64
+from lumus.core.frozen import frozen
 from lumus.core.kinds import Float, Int
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
 from lumus.ops.create.tensor import tensor
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Labelled:
     """Images with their classes: `images` (n, 8, 8) of [0, 1], `labels` (n,) of 0 to 9."""
 
@@ -60,6 +60,7 @@ def _part(pixels: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Labelled:
 
 @lru_cache(maxsize=1)
 def _scans() -> tuple[np.ndarray, np.ndarray]:
-    raw = files("lumus.data").joinpath("digits.csv.gz").read_bytes()
-    table = np.loadtxt(gzip.decompress(raw).decode("ascii").splitlines(), delimiter=",")
+    raw = Path(__file__).with_name("digits.csv.gz").read_bytes()
+    text = zlib.decompress(raw, 16 + zlib.MAX_WBITS).decode("ascii")  # 16: a gzip header
+    table = np.loadtxt(text.splitlines(), delimiter=",")
     return table[:, :-1], table[:, -1].astype(np.int64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 from lumus.core.dispatch import composite
+from lumus.core.frozen import frozen
 from lumus.core.kinds import TITLE
 from lumus.core.record import Cut, Edge, Node, Saved
 from lumus.core.site import describe, source_line
@@ -14,7 +14,7 @@ from lumus.core.tensor import Tensor
 SavedState = Literal["unchanged", "overwritten", "written elsewhere", "released"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedValue:
     """A value that a node keeps for backward.
 
@@ -29,7 +29,7 @@ class SavedValue:
     state: SavedState
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GraphNode:
     """One op of the graph, as plain data. `inputs` are numbers of nodes; None needs no gradient."""
 
@@ -240,9 +240,8 @@ def _plain(node: Node, number: int, numbers: dict[Node, int]) -> GraphNode:
 
 
 def _attrs(attrs: Any) -> tuple[tuple[str, str], ...]:
-    if attrs is None or not is_dataclass(attrs):
-        return ()
-    return tuple((field.name, str(getattr(attrs, field.name))) for field in fields(attrs))
+    names: tuple[str, ...] = () if attrs is None else attrs.field_names
+    return tuple((name, str(getattr(attrs, name))) for name in names)
 
 
 def _saved(field: str, saved: Saved[Any]) -> SavedValue:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,25 +16,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     the move.
     """
     target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    # With the usual mode less the mask, and never over a file that exists.
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield temporary
-        _make_like(target, temporary)
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _make_like(target: Path, temporary: Path) -> None:
-    """Temporary files are private; the result gets the old file's mode, or the usual one."""
-    if target.exists():
-        temporary.chmod(target.stat().st_mode & 0o777)
-        return
-    mask = os.umask(0)
-    os.umask(mask)
-    temporary.chmod(0o666 & ~mask)

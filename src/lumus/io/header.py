@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from lumus.core.dtypes import DType, bfloat16, bool_, dtype_named
+from lumus.core.frozen import frozen
 from lumus.errors import FileFormatError
 
 MAX_HEADER_BYTES = 100_000_000
@@ -26,7 +26,7 @@ NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """Where a tensor lies in the file, as the header says and the checks confirm.
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lumus.core.dtypes import INT_RANGE, DType
+from lumus.core.frozen import frozen
 from lumus.core.scalar.expressions import Expression
 from lumus.core.scalar.nodes import Call, Constant, Input, Scalar, postorder
 
 Array: TypeAlias = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Value:
     """An array, or numbers that take the dtype of what they meet (`is_weak`)."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.dtypes import DType
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Cast, Kernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
@@ -14,7 +14,7 @@ from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AstypeAttrs:
     """The dtype to convert to."""
 

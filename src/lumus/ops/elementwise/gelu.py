@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal
 
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, Specs, register
@@ -60,7 +60,7 @@ def _tanh_slope(x: Any) -> Any:
 _TANH_GRAD = expression(lambda grad, x: grad * _tanh_slope(x))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GeluAttrs:
     """Which form."""
 

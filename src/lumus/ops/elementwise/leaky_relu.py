@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, Specs, register
@@ -17,7 +17,7 @@ from lumus.core.tensor import Tensor
 from lumus.ops.elementwise.map import fused
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeakyReluAttrs:
     """The slope on the negative side."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, Specs, register
@@ -16,7 +16,7 @@ from lumus.core.tensor import Tensor
 from lumus.ops.broadcasting import sum_to
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MapAttrs:
     """The expression, whose inputs are the tensors in order."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import broadcast_shapes
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import bool_
+from lumus.core.frozen import frozen
 from lumus.core.kernels import IndexPut as IndexPutKernel
 from lumus.core.kernels import Kernel, LastWriter
 from lumus.core.kinds import Float, Int
@@ -20,7 +20,7 @@ from lumus.ops.broadcasting import sum_to, zeros
 from lumus.ops.index.index import picked_shape
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexPutAttrs:
     """Whether values are added to what is there, or replace it (then the last of duplicates wins)."""
 
@@ -100,7 +100,7 @@ class IndexPut(Op):
         return IndexPutRecord(kept, x.spec, values.spec, needs, attrs.accumulate)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastWriterAttrs:
     """The lengths of the axes that are indexed."""
 

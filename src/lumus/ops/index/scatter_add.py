@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kernels import ScatterAdd as ScatterAddKernel
 from lumus.core.kinds import Float, Int, K
@@ -18,7 +18,7 @@ from lumus.errors import DTypeError, ShapeError
 from lumus.ops.index.take_along_axis import check_along_axis
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScatterAddAttrs:
     """The axis, counted from the front."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from lumus.core.construct import new_tensor
 from lumus.core.device import Device
 from lumus.core.dispatch import apply, call
 from lumus.core.dtypes import int64
+from lumus.core.frozen import frozen
 from lumus.core.kinds import Int
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Index, Tensor
@@ -26,7 +26,7 @@ from lumus.errors import ArgumentError, IndexRangeError, KindError
 from lumus.ops.shape.slice import view
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """A slice of each axis; then, of that view reshaped to `shape`, perhaps index tensors on `axes`.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kernels import SlicePut as SlicePutKernel
 from lumus.core.kinds import Float
@@ -18,7 +18,7 @@ from lumus.errors import ShapeError
 from lumus.ops.broadcasting import zeros
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlicePutAttrs:
     """Along each axis: the first index, how many, and the step."""
 

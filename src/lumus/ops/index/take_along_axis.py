@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_axis
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kernels import TakeAlongAxis as TakeAlongAxisKernel
 from lumus.core.kinds import Float, Int, K
@@ -18,7 +18,7 @@ from lumus.errors import ShapeError
 from lumus.ops.broadcasting import zeros
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TakeAlongAxisAttrs:
     """The axis, counted from the front."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from typing import Any, cast
 
@@ -33,7 +33,7 @@ class Generator:
 
     def __init__(self, seed: int | None = None) -> None:
         self._lock = threading.Lock()
-        self.seed(secrets.randbits(62) if seed is None else seed)
+        self.seed(int.from_bytes(os.urandom(7), "little") if seed is None else seed)
 
     def seed(self, seed: int) -> None:
         """Starts the stream of another seed, an int in [0, 2**63)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from lumus.core.broadcast import Shape, normalize_shape
 from lumus.core.device import Device, device_named
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import INT_RANGE, DType, bool_, float32, int64
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import TITLE, Bool, Float, Int
 from lumus.core.op import Op, Specs, register
@@ -23,7 +23,7 @@ from lumus.ops.create.tensor import copied
 from lumus.ops.random.generator import DEFAULT, Generator
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RandomAttrs:
     """The distribution with its parameters, and what to fill."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import normalize_axis, reduced_shape
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
+from lumus.core.frozen import frozen
 from lumus.core.kernels import ArgReduce, Kernel
 from lumus.core.kinds import Int
 from lumus.core.op import Op, Specs, kind_error, register
@@ -16,7 +16,7 @@ from lumus.core.tensor import Tensor
 from lumus.ops.reduce.axes import check_not_empty
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArgminAttrs:
     """The axis counted from the front, or None for all in row-major order."""
 

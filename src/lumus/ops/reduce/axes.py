@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lumus.core.broadcast import Shape, reduced_shape
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel, Reduce, ReduceKind
 from lumus.core.kinds import KindName
 from lumus.core.op import Op, Specs, kind_error
@@ -14,7 +14,7 @@ from lumus.core.tensor import Tensor
 from lumus.errors import ShapeError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReduceAttrs:
     """The axes, counted from the front and sorted, and whether they stay with length 1."""
 

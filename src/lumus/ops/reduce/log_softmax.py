@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kernels import Softmax as SoftmaxKernel
 from lumus.core.kernels import SoftmaxGrad as SoftmaxGradKernel
@@ -17,7 +17,7 @@ from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSoftmaxAttrs:
     """The axis, counted from the front."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_shape
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import BroadcastTo as BroadcastToKernel
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import Float, K
@@ -19,7 +19,7 @@ from lumus.errors import ShapeError
 from lumus.ops.broadcasting import sum_to
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BroadcastToAttrs:
     """The larger shape."""
 

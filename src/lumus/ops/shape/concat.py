@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Concat as ConcatKernel
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import Float, K
@@ -19,7 +19,7 @@ from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, ShapeError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConcatAttrs:
     """The axis, counted from the front."""
 

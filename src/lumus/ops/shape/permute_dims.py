@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply, composite
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel, Permute
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
@@ -17,7 +17,7 @@ from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermuteDimsAttrs:
     """For each new axis the old one, counted from the front."""
 

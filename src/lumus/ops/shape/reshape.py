@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_shape
 from lumus.core.dispatch import apply, composite
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kernels import Reshape as ReshapeKernel
 from lumus.core.kinds import Float, K
@@ -20,7 +20,7 @@ from lumus.core.tensor import Tensor
 from lumus.errors import ShapeError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReshapeAttrs:
     """The new shape, without -1."""
 

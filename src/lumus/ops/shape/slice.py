@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kernels import Slice as SliceKernel
 from lumus.core.kernels import Unslice as UnsliceKernel
@@ -17,7 +17,7 @@ from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SliceAttrs:
     """Along each axis: the first index, how many, and the step (negative steps go backwards)."""
 
@@ -55,7 +55,7 @@ class Slice(Op):
         return SliceRecord(inputs[0].shape, attrs.starts, attrs.steps)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnsliceAttrs:
     """The shape to fill with zeros, and where the elements go."""
 
