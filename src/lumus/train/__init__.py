@@ -1,0 +1,1 @@
+"""Training runs: loops, and what they leave behind."""

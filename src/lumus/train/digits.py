@@ -1,0 +1,167 @@
+"""Training a small classifier on the bundled digits, and what it leaves in its run folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lumus.autograd.modes import no_grad
+from lumus.core.frozen import frozen
+from lumus.core.kinds import Float
+from lumus.core.tensor import Tensor
+from lumus.data.batches import Batches
+from lumus.data.digits import Labelled, digits
+from lumus.errors import ArgumentError, StateError
+from lumus.io.atomic import replacing
+from lumus.io.tensors import load_module, save
+from lumus.nn.layers.dropout import Dropout
+from lumus.nn.layers.flatten import Flatten
+from lumus.nn.layers.linear import Linear
+from lumus.nn.layers.relu import ReLU
+from lumus.nn.layers.sequential import Sequential
+from lumus.ops.loss.cross_entropy import cross_entropy
+from lumus.ops.random.generator import Generator
+from lumus.optim.adam import Adam
+
+
+@frozen
+class Options:
+    """What a run is made of: the same options give the same bits."""
+
+    epochs: int = 40
+    batch_size: int = 32
+    lr: float = 0.002
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raises ArgumentError for a value out of range."""
+        if self.epochs < 1 or self.batch_size < 1:
+            raise ArgumentError(
+                f"epochs and batch size must be at least 1, got {self.epochs} and {self.batch_size}"
+            )
+        if not (math.isfinite(self.lr) and self.lr > 0):
+            raise ArgumentError(f"the learning rate must be positive and finite, got {self.lr}")
+        if not 0 <= self.seed < 2**32:
+            raise ArgumentError(f"the seed must be in [0, 2**32), got {self.seed}")
+
+
+@frozen
+class Epoch:
+    """What an epoch came to: means over its batches, and accuracies in [0, 1]."""
+
+    number: int
+    loss: float
+    accuracy: float
+    held_out_loss: float
+    held_out_accuracy: float
+
+
+@frozen
+class Step:
+    """What the progress bar shows: the batch just done, its loss and the accuracy so far."""
+
+    epoch: int
+    batch: int
+    samples: int
+    loss: float
+    accuracy: float
+
+
+def classifier(generator: Generator) -> Sequential:
+    """Two hidden layers of rectified linear units, with a little dropout between."""
+    return Sequential(
+        Flatten(),
+        Linear(64, 128, generator=generator),
+        ReLU(),
+        Dropout(0.2, generator=generator),
+        Linear(128, 64, generator=generator),
+        ReLU(),
+        Linear(64, 10, generator=generator),
+    )
+
+
+class Run:
+    """One training run. `epochs()` trains and yields; `save` writes what is there so far."""
+
+    def __init__(self, options: Options, folder: Path) -> None:
+        options.check()
+        self.options = options
+        self.folder = folder
+        self.generator = Generator(options.seed)
+        self.model = classifier(self.generator)
+        self.training, self.held_out = digits(seed=options.seed)
+        self.optimizer = Adam(self.model.parameters(), lr=options.lr)
+        self.batches = Batches(
+            self.training.images,
+            self.training.labels,
+            batch_size=options.batch_size,
+            shuffle=True,
+            generator=self.generator,
+        )
+        self.history: list[Epoch] = []
+        self.graph = ""
+
+    def epochs(self, on_step: Callable[[Step], None]) -> Iterator[Epoch]:
+        """Trains, calling `on_step` after each batch, and yields after each epoch."""
+        for number in range(1, self.options.epochs + 1):
+            loss, accuracy = self._train_epoch(number, on_step)
+            held_out_loss, held_out_accuracy = evaluate(self.model, self.held_out)
+            epoch = Epoch(number, loss, accuracy, held_out_loss, held_out_accuracy)
+            self.history.append(epoch)
+            yield epoch
+
+    def _train_epoch(self, number: int, on_step: Callable[[Step], None]) -> tuple[float, float]:
+        self.model.train()
+        total, right, seen = 0.0, 0, 0
+        for batch, (images, labels) in enumerate(self.batches, 1):
+            logits = self.model(images)
+            loss = cross_entropy(logits, labels)
+            if not self.graph:
+                self.graph = str(loss.graph())
+            self.optimizer.step(loss.backward())
+            value = loss.item()
+            total += value * len(labels)
+            right += (logits.detach().argmax(axis=1) == labels).sum().item()
+            seen += len(labels)
+            on_step(Step(number, batch, len(labels), value, right / seen))
+        return total / seen, right / seen
+
+    def save(self) -> None:
+        """Writes model.safetensors, metrics.jsonl and graph.txt, each whole or not at all."""
+        save(self.folder / "model.safetensors", self.model, metadata={"model": "digits"})
+        lines = [
+            json.dumps({name: getattr(epoch, name) for name in epoch.field_names})
+            for epoch in self.history
+        ]
+        for name, text in (("metrics.jsonl", "\n".join(lines)), ("graph.txt", self.graph)):
+            with replacing(self.folder / name) as path:
+                path.write_text(text + "\n", encoding="utf-8")
+
+
+def evaluate(model: Sequential, part: Labelled) -> tuple[float, float]:
+    """(mean loss, accuracy) of the model in evaluation mode."""
+    model.eval()
+    with no_grad():
+        logits = model(part.images)
+        loss = cross_entropy(logits, part.labels).item()
+        right = (logits.argmax(axis=1) == part.labels).sum().item()
+    return loss, right / len(part)
+
+
+def predictions(model: Sequential, part: Labelled) -> Tensor[Float]:
+    """The probabilities of the classes for each image."""
+    model.eval()
+    with no_grad():
+        return model(part.images).softmax(axis=1)
+
+
+def load_classifier(path: Path) -> Sequential:
+    """The classifier that a run saved; raises FileFormatError or StateError for another file."""
+    model = classifier(Generator(0))
+    try:
+        load_module(path, model)
+    except StateError as error:
+        raise StateError(f"{path} does not hold the digits classifier: {error.message}") from None
+    return model
