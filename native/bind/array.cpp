@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "bind/conversion.h"
+#include "bind/release.h"
+#include "kernels/copy.h"
 #include "runtime/overlap.h"
 #include "runtime/spin_lock.h"
 
@@ -65,35 +67,9 @@ nb::object element(DType dtype, const std::byte* from) {
   return nb::none();
 }
 
-// Row-major gather of a strided view, for reshapes that no view can express.
-template <class Word>
-Word* gather(const View& view, int axis, const std::byte* from, Word* to) {
-  if (axis == view.rank) {
-    std::memcpy(to, from, sizeof(Word));
-    return to + 1;
-  }
-  const std::int64_t step = view.strides[axis] * static_cast<std::int64_t>(sizeof(Word));
-  for (std::int64_t at = 0; at < view.shape[axis]; ++at) {
-    to = gather(view, axis + 1, from + at * step, to);
-  }
-  return to;
-}
-
 Array contiguous_copy(const Array& array) {
   Array copy = make_array(array.view.dtype, array.view.rank, array.view.shape);
-  switch (itemsize(array.view.dtype)) {
-    case 1:
-      gather(array.view, 0, array.view.data, data_of<std::uint8_t>(copy.view));
-      break;
-    case 2:
-      gather(array.view, 0, array.view.data, data_of<std::uint16_t>(copy.view));
-      break;
-    case 4:
-      gather(array.view, 0, array.view.data, data_of<std::uint32_t>(copy.view));
-      break;
-    default:
-      gather(array.view, 0, array.view.data, data_of<std::uint64_t>(copy.view));
-  }
+  run_released(num_elements(array.view), [&] { copy_kernels().copy(copy.view, array.view); });
   return copy;
 }
 
