@@ -16,7 +16,8 @@
     ├── ReadOnlyError           (ValueError)            a write to frozen or overlapping memory
     ├── TraceError              (RuntimeError)          a value needed while only shapes are known
     ├── StateError              (ValueError)            a state dict that does not fit its module
-    └── FileFormatError         (ValueError)            a file that is not what it should be
+    ├── FileFormatError         (ValueError)            a file that is not what it should be
+    └── CheckError              (AssertionError)        a check of lumus.testing that did not hold
 
 A message is one line of what went wrong, with the op's name and what came; then, when there is a fix
 that works, one line that starts with ``hint:``. The parts are fields, too.
@@ -118,3 +119,7 @@ class StateError(LumusError, ValueError):
 
 class FileFormatError(LumusError, ValueError):
     """A file that is damaged, or is not of the format that was expected."""
+
+
+class CheckError(LumusError, AssertionError):
+    """A check of `lumus.testing` that did not hold: what was checked, what was expected, what came."""

@@ -13,7 +13,7 @@ def numbers(data: _native.Array, spec: Spec) -> Array:
     """The elements; bfloat16, which NumPy does not have, as the float32 of the same value."""
     array: Array = np.asarray(data)
     if spec.dtype.name == "bfloat16":
-        return (array.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return np.asarray(array.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return array
 
 

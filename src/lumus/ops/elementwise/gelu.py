@@ -35,7 +35,7 @@ _ERF_GRAD = expression(
         * (
             0.5 * scalar.erfc(-_SQRT_HALF * x)
             + scalar.where(
-                scalar.absolute(x) < 1e3, x * (_INV_SQRT_2PI * scalar.exp(-0.5 * (x * x))), 0.0 * x
+                scalar.absolute(x) < 1e3, x * (_INV_SQRT_2PI * scalar.exp(-0.5 * (x * x))), 0.0
             )
         )
     )

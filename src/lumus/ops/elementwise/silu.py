@@ -14,11 +14,11 @@ from lumus.core.scalar.expressions import expression
 from lumus.core.tensor import Tensor
 from lumus.ops.elementwise.map import fused
 
-# At -inf the product 0 * (1 - inf) would be NaN; the limit of the derivative is 0.
+# At the infinities inf * 0 would be NaN; the limits of the derivative are 0 and 1.
 _GRAD = expression(
     lambda grad, x: scalar.where(
-        scalar.equal(x, -inf),
-        0.0,
+        scalar.equal(scalar.absolute(x), inf),
+        scalar.where(x > 0, grad, 0.0),
         grad * (scalar.sigmoid(x) * (1 + x * scalar.sigmoid(-x))),
     )
 )
@@ -26,7 +26,7 @@ _GRAD = expression(
 
 @record
 class SiluRecord(Record):
-    """d x * s(x) / dx = grad * s(x) * (1 + x * s(-x)), with s the sigmoid; 0 at -inf."""
+    """d x * s(x) / dx = grad * s(x) * (1 + x * s(-x)), with s the sigmoid; 0 and 1 at the infinities."""
 
     x: Saved[Float]
 
@@ -50,7 +50,7 @@ def silu(x: Tensor[Float]) -> Tensor[Float]:
 
     **Shapes.** Any; the result has the shape of `x`.
     **Kinds.** Float; half types compute in float32.
-    **Gradient.** ``s * (1 + x * (1 - s))`` with ``s = sigmoid(x)``; 0 at -inf.
+    **Gradient.** ``s * (1 + x * (1 - s))`` with ``s = sigmoid(x)``; 0 at -inf, 1 at inf.
     **Raises.** KindError for Int and Bool.
 
     >>> import lumus as lm

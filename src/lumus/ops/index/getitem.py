@@ -61,7 +61,7 @@ def at_add(x: Tensor[Any], index: Index, value: Any) -> Tensor[Any]:
 def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> Tensor[Any]:
     selection = select(x, index)
     values = _values(x, value, selection, "at.add" if accumulate else "at.set")
-    place = {"starts": selection.starts, "steps": selection.steps}
+    starts, sizes, steps = selection.starts, selection.sizes, selection.steps
     if selection.indices:
         base = selection.view(x)
         moved = base.permute_dims(selection.order)
@@ -75,14 +75,15 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
         order = selection.order
         back = tuple(sorted(range(len(order)), key=order.__getitem__))
         values = changed.permute_dims(back)
-        if values.shape == x.shape:
+        if sizes == x.shape == values.shape and all(step == 1 for step in steps):
             return cast("Tensor[Any]", values)
-        values = values.reshape(selection.sizes)
+        values = values.reshape(sizes)
     else:
-        values = values.broadcast_to(selection.shape).reshape(selection.sizes)
+        values = values.broadcast_to(selection.shape).reshape(sizes)
         if accumulate:
-            return cast("Tensor[Any]", x + apply("unslice", values, shape=x.shape, **place))
-    return apply("slice_put", x, values, sizes=selection.sizes, **place)
+            spread = apply("unslice", values, shape=x.shape, starts=starts, steps=steps)
+            return cast("Tensor[Any]", x + spread)
+    return apply("slice_put", x, values, starts=starts, sizes=sizes, steps=steps)
 
 
 def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor[Any]:
