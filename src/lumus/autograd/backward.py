@@ -240,6 +240,13 @@ class Sweep:
             self.owned.discard(id(grad))
         return grad if grad.spec is spec else grad.astype(spec.dtype)
 
+    def gradient_at(self, node: Node, index: int) -> Tensor[Float] | None:
+        """The gradient that arrived at an output of a target."""
+        grads = self.pending.get(node)
+        if grads is None or grads[index] is None:
+            return None
+        return self._rounded(grads[index], node.specs[index])
+
     def gradients(self, seed: Tensor[Float]) -> dict[Node, tuple[Tensor[Float], Tensor[Float]]]:
         """The leaves' gradients, each with memory of its own."""
         entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]] = {}

@@ -437,7 +437,7 @@ class Tensor(Generic[K]):
     def __matmul__(self, other: Any) -> Any:
         return _binary("matmul", self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: np.ndarray[Any, Any]) -> Any:
         return _reflected("matmul", other, self)
 
     # Comparison and logic ----------------------------------------------------------------------------

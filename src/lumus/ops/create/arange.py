@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast, overload
+from typing import Any, Literal, cast, overload
 
 from lumus.core import kernels
 from lumus.core.broadcast import Shape
@@ -25,7 +25,7 @@ def arange(
     *,
     dtype: None = None,
     device: str | Device | None = None,
-    requires_grad: bool = False,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[Int]: ...
 @overload
 def arange(
@@ -43,9 +43,19 @@ def arange(
     stop: float | None = None,
     step: float = 1,
     *,
-    dtype: DType[K],
+    dtype: DType[Float],
     device: str | Device | None = None,
     requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[K]: ...
 def arange(
     start: float,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast, overload
+from typing import Any, Literal, cast, overload
 
 from lumus.core.device import Device
 from lumus.core.dtypes import DType, float32
@@ -27,9 +27,18 @@ def eye(
     rows: int,
     columns: int | None = None,
     *,
-    dtype: DType[K],
+    dtype: DType[Float],
     device: str | Device | None = None,
     requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def eye(
+    rows: int,
+    columns: int | None = None,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[K]: ...
 def eye(
     rows: int,

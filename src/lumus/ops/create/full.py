@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from lumus.core.broadcast import normalize_shape
 from lumus.core.constant import Number, check_number
@@ -22,9 +22,18 @@ def full(
     shape: Shape,
     value: Number,
     *,
-    dtype: DType[K],
+    dtype: DType[Float],
     device: str | Device | None = None,
     requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def full(
+    shape: Shape,
+    value: Number,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[K]: ...
 @overload
 def full(
@@ -33,7 +42,7 @@ def full(
     *,
     dtype: None = None,
     device: str | Device | None = None,
-    requires_grad: bool = False,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[Bool]: ...
 @overload
 def full(
@@ -42,7 +51,7 @@ def full(
     *,
     dtype: None = None,
     device: str | Device | None = None,
-    requires_grad: bool = False,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[Int]: ...
 @overload
 def full(
@@ -87,9 +96,17 @@ def full(
 def zeros(
     shape: Shape,
     *,
-    dtype: DType[K],
+    dtype: DType[Float],
     device: str | Device | None = None,
     requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def zeros(
+    shape: Shape,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[K]: ...
 @overload
 def zeros(
@@ -121,9 +138,17 @@ def zeros(
 def ones(
     shape: Shape,
     *,
-    dtype: DType[K],
+    dtype: DType[Float],
     device: str | Device | None = None,
     requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def ones(
+    shape: Shape,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[K]: ...
 @overload
 def ones(
@@ -155,9 +180,17 @@ def ones(
 def empty(
     shape: Shape,
     *,
-    dtype: DType[K],
+    dtype: DType[Float],
     device: str | Device | None = None,
     requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def empty(
+    shape: Shape,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[K]: ...
 @overload
 def empty(
@@ -186,21 +219,39 @@ def empty(
     return leaf(made, requires_grad)
 
 
-def full_like(x: Tensor[K], value: Number, *, requires_grad: bool = False) -> Tensor[K]:
+@overload
+def full_like(x: Tensor[Float], value: Number, *, requires_grad: bool = False) -> Tensor[Float]: ...
+@overload
+def full_like(
+    x: Tensor[K], value: Number, *, requires_grad: Literal[False] = False
+) -> Tensor[K]: ...
+def full_like(x: Tensor[Any], value: Number, *, requires_grad: bool = False) -> Tensor[Any]:
     """A tensor with `value` everywhere, of the shape, dtype and device of `x`; see `full`."""
     return full(x.shape, value, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
 
 
-def zeros_like(x: Tensor[K], *, requires_grad: bool = False) -> Tensor[K]:
+@overload
+def zeros_like(x: Tensor[Float], *, requires_grad: bool = False) -> Tensor[Float]: ...
+@overload
+def zeros_like(x: Tensor[K], *, requires_grad: Literal[False] = False) -> Tensor[K]: ...
+def zeros_like(x: Tensor[Any], *, requires_grad: bool = False) -> Tensor[Any]:
     """A tensor of zeros, of the shape, dtype and device of `x`; see `zeros`."""
     return zeros(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
 
 
-def ones_like(x: Tensor[K], *, requires_grad: bool = False) -> Tensor[K]:
+@overload
+def ones_like(x: Tensor[Float], *, requires_grad: bool = False) -> Tensor[Float]: ...
+@overload
+def ones_like(x: Tensor[K], *, requires_grad: Literal[False] = False) -> Tensor[K]: ...
+def ones_like(x: Tensor[Any], *, requires_grad: bool = False) -> Tensor[Any]:
     """A tensor of ones, of the shape, dtype and device of `x`; see `ones`."""
     return ones(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
 
 
-def empty_like(x: Tensor[K], *, requires_grad: bool = False) -> Tensor[K]:
+@overload
+def empty_like(x: Tensor[Float], *, requires_grad: bool = False) -> Tensor[Float]: ...
+@overload
+def empty_like(x: Tensor[K], *, requires_grad: Literal[False] = False) -> Tensor[K]: ...
+def empty_like(x: Tensor[Any], *, requires_grad: bool = False) -> Tensor[Any]:
     """An uninitialised tensor of the shape, dtype and device of `x`; see `empty`."""
     return empty(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)

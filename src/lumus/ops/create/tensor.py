@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, cast, overload
+from typing import Any, Literal, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def tensor(
     *,
     dtype: None = None,
     device: str | Device | None = None,
-    requires_grad: bool = False,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[Bool]: ...
 @overload
 def tensor(
@@ -35,7 +35,7 @@ def tensor(
     *,
     dtype: None = None,
     device: str | Device | None = None,
-    requires_grad: bool = False,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[Int]: ...
 @overload
 def tensor(
@@ -57,9 +57,17 @@ def tensor(
 def tensor(
     value: Any,
     *,
-    dtype: DType[K],
+    dtype: DType[Float],
     device: str | Device | None = None,
     requires_grad: bool = False,
+) -> Tensor[Float]: ...
+@overload
+def tensor(
+    value: Any,
+    *,
+    dtype: DType[K],
+    device: str | Device | None = None,
+    requires_grad: Literal[False] = False,
 ) -> Tensor[K]: ...
 @overload
 def tensor(
