@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,14 +16,25 @@ from lumus.core.tensor import Tensor
 from lumus.errors import DTypeError, FileFormatError, KindError
 from lumus.io.atomic import replacing
 from lumus.io.header import Entry, label_of, read_header
-from lumus.nn.module import Module
 
 PathLike = str | os.PathLike[str]
 
 
+class HasState(Protocol):
+    """Something with named tensors to save and load: a `Module`, or a class of your own."""
+
+    def state_dict(self) -> dict[str, Tensor[Any]]:
+        """Its tensors by name."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Tensor[Any]], *, strict: bool = True) -> None:
+        """Takes over such tensors."""
+        ...
+
+
 def save(
     path: PathLike,
-    tensors: Mapping[str, Tensor[Any]] | Module,
+    tensors: Mapping[str, Tensor[Any]] | HasState,
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
@@ -43,7 +54,7 @@ def save(
     """
     import safetensors
 
-    state = tensors.state_dict() if isinstance(tensors, Module) else dict(tensors)
+    state = dict(tensors) if isinstance(tensors, Mapping) else tensors.state_dict()
     arrays: dict[str, Any] = {}
     specs: dict[str, Any] = {}
     for name, tensor in state.items():
@@ -100,7 +111,7 @@ def load_metadata(path: PathLike) -> dict[str, str]:
         return read_header(file, os.fstat(file.fileno()).st_size, str(path))[1]
 
 
-def load_module(path: PathLike, module: Module, *, strict: bool = True) -> None:
+def load_module(path: PathLike, module: HasState, *, strict: bool = True) -> None:
     """Loads a file into a module; see `Module.load_state_dict`. Raises FileFormatError, StateError."""
     module.load_state_dict(load(path), strict=strict)
 

@@ -18,5 +18,5 @@ real & flag  # error: Tensor[Float]
 real @ count  # error: Tensor[Int]
 real < count  # error: Tensor[Int]
 lm.maximum(real, count)  # error: Tensor[Int]
-lm.where(flag, real, count)  # error: Tensor[Int]
+lm.where(flag, real, count)  # error: where
 real.add_(count)  # error: Tensor[Int]
