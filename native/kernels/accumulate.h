@@ -97,6 +97,35 @@ struct Product {
   }
 };
 
+// b > a ? b : a and b < a ? b : a, lane by lane: what the instructions of x86 compute, which the
+// compiler does not find by itself.
+#if defined(__SSE2__)
+#if defined(__AVX512F__)
+LUMUS_INLINE f32v select_greater(f32v a, f32v b) { return _mm512_maskz_max_ps(kAllF32, b, a); }
+LUMUS_INLINE f64v select_greater(f64v a, f64v b) { return _mm512_maskz_max_pd(kAllF64, b, a); }
+LUMUS_INLINE f32v select_less(f32v a, f32v b) { return _mm512_maskz_min_ps(kAllF32, b, a); }
+LUMUS_INLINE f64v select_less(f64v a, f64v b) { return _mm512_maskz_min_pd(kAllF64, b, a); }
+#endif
+#if defined(__AVX2__)
+LUMUS_INLINE __m256 select_greater(__m256 a, __m256 b) { return _mm256_max_ps(b, a); }
+LUMUS_INLINE __m256d select_greater(__m256d a, __m256d b) { return _mm256_max_pd(b, a); }
+LUMUS_INLINE __m256 select_less(__m256 a, __m256 b) { return _mm256_min_ps(b, a); }
+LUMUS_INLINE __m256d select_less(__m256d a, __m256d b) { return _mm256_min_pd(b, a); }
+#endif
+LUMUS_INLINE __m128 select_greater(__m128 a, __m128 b) { return _mm_max_ps(b, a); }
+LUMUS_INLINE __m128d select_greater(__m128d a, __m128d b) { return _mm_max_pd(b, a); }
+LUMUS_INLINE __m128 select_less(__m128 a, __m128 b) { return _mm_min_ps(b, a); }
+LUMUS_INLINE __m128d select_less(__m128d a, __m128d b) { return _mm_min_pd(b, a); }
+#endif
+template <class V>
+LUMUS_INLINE V select_greater(V a, V b) {
+  return b > a ? b : a;
+}
+template <class V>
+LUMUS_INLINE V select_less(V a, V b) {
+  return b < a ? b : a;
+}
+
 // `a` is the accumulator; once it is NaN no comparison is true and it stays.
 template <class T>
 struct Maximum {
@@ -104,7 +133,7 @@ struct Maximum {
   static constexpr T identity = Limits<T>::lowest;
   template <class V>
   LUMUS_INLINE V combine(V a, V b) {
-    const V extreme = b > a ? b : a;
+    const V extreme = select_greater(a, b);
     if constexpr (kIsFloat<T>) return b != b ? b : extreme;
     return extreme;
   }
@@ -116,7 +145,7 @@ struct Minimum {
   static constexpr T identity = Limits<T>::highest;
   template <class V>
   LUMUS_INLINE V combine(V a, V b) {
-    const V extreme = b < a ? b : a;
+    const V extreme = select_less(a, b);
     if constexpr (kIsFloat<T>) return b != b ? b : extreme;
     return extreme;
   }

@@ -1,14 +1,13 @@
 // softmax, log_softmax, their gradients, and logsumexp.
 //
 // Layout. Inputs are any strided views, the output is contiguous. Where the axis is the last one of
-// the output, a row at a time passes through the level-1 cache; otherwise a chunk of neighbouring
-// columns is brought into a dense buffer that fits the level-2 cache (reading down the columns of
-// an array in place would hit the same few cache sets over and over), or, where a column is too
-// long for that, read anew for each pass.
+// the output, a row at a time passes through the level-1 cache. Otherwise chunks of neighbouring
+// columns are walked down together, so that memory is read in long runs; a chunk that is more than
+// a band of kBandElements goes through each phase (maxima, sums, results) band by band.
 //
 // Aliasing. The output shares nothing with the inputs.
 //
-// Threads. Rows and chunks of columns are shared out by size; the bits do not depend on the number
+// Threads. Rows and bands of columns are shared out by size; the bits do not depend on the number
 // of threads.
 //
 // Numerics. The maximum is subtracted first. Half types compute in float32; sums add at most 16
@@ -27,11 +26,11 @@
 namespace lumus::LUMUS_ISA {
 namespace {
 
-constexpr std::int64_t kGrain = 8192;              // elements a thread takes at once
-constexpr std::int64_t kBlock = 1024;              // elements of a row handled at once
-constexpr std::int64_t kMaxColumns = 128;          // of a chunk
-constexpr std::int64_t kColumnStep = 16;           // chunks are multiples of this, but the last
-constexpr std::int64_t kBufferBytes = 512 * 1024;  // for the columns of a chunk
+constexpr std::int64_t kGrain = 8192;          // elements a thread takes at once
+constexpr std::int64_t kBlock = 1024;          // elements of a row handled at once
+constexpr std::int64_t kMaxColumns = 1024;     // of a chunk
+constexpr std::int64_t kColumnStep = 16;       // a multiple of the lanes of any vector
+constexpr std::int64_t kBandElements = 65536;  // of a band of rows of a chunk
 
 template <class Element>
 struct ComputeOf {
@@ -182,11 +181,7 @@ void softmax_row(const Element* from, std::int64_t stride, std::int64_t length, 
   }
 }
 
-// The term that is summed, and the result, of either gradient.
-template <bool kIsLog, class V>
-LUMUS_INLINE V grad_term(V grad, V y) {
-  return kIsLog ? grad : grad * y;
-}
+// The result of either gradient.
 template <bool kIsLog, class V>
 LUMUS_INLINE V grad_result(V grad, V y, V sum) {
   if constexpr (kIsLog) return grad - exp(y) * sum;
@@ -224,143 +219,159 @@ void softmax_grad_row(const Element* grads, std::int64_t grad_stride, const Elem
 
 // ---- a chunk of columns -------------------------------------------------------------------------
 
-// `length` rows of at most kMaxColumns columns, as rows of Compute values padded to whole vectors.
+// Rows of at most kMaxColumns neighbouring columns, in place or gathered into a tile.
 template <class Element>
-struct Chunk {
-  using T = Compute<Element>;
+struct Columns {
   const Element* data;
   std::int64_t row_stride;
   std::int64_t column_stride;
-  std::int64_t num_columns;
-  std::int64_t padded;
-  T* buffer;  // of length * padded values, or null if that would be too large
-  alignas(64) T tile[kMaxColumns];
+  std::int64_t count;
+  alignas(64) Element tile[kMaxColumns];
 
-  Chunk(const Element* first, std::int64_t between_rows, std::int64_t between_columns,
-        std::int64_t columns, T* memory)
-      : data(first),
-        row_stride(between_rows),
-        column_stride(between_columns),
-        num_columns(columns),
-        padded(divide_up(columns, kLanes<T>) * kLanes<T>),
-        buffer(memory) {}
+  Columns(const Element* first, std::int64_t between_rows, std::int64_t between_columns,
+          std::int64_t num_columns)
+      : data(first), row_stride(between_rows), column_stride(between_columns), count(num_columns) {}
 
-  // Row `index`, brought in from the array.
-  T* fetch(std::int64_t index) {
-    T* to = buffer ? buffer + index * padded : tile;
-    widen_run<T, Element>(data + index * row_stride, column_stride, num_columns, to);
-    for (std::int64_t c = num_columns; c < padded; ++c) to[c] = T(0);
-    return to;
+  const Element* row(std::int64_t index) {
+    const Element* from = data + index * row_stride;
+    if (column_stride == 1) return from;
+    for (std::int64_t c = 0; c < count; ++c) tile[c] = from[c * column_stride];
+    return tile;
   }
-  // The same, once it has been fetched before.
-  T* row(std::int64_t index) { return buffer ? buffer + index * padded : fetch(index); }
+};
 
-  LUMUS_INLINE void put(const T* values, std::int64_t count, Element* out) {
-    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
-      store_some<kIsFull>(out + i, load<T>(values + i), present);
-    });
+// Rows [begin, end) of a chunk in one phase of a function; `out` has rows of neighbours.
+template <class Element>
+struct Band {
+  std::int64_t begin;
+  std::int64_t end;
+  Element* out;
+  std::int64_t out_stride;
+};
+
+template <class Element, bool kIsLog>
+struct SoftmaxColumns {
+  using T = Compute<Element>;
+  static constexpr int num_inputs = 1;
+  static constexpr bool has_maxima = true;
+  // The exponentials wait in the output unless that would round them.
+  static constexpr bool keeps = !kIsLog && std::is_same_v<Element, T>;
+
+  static void add_maxima(Columns<Element>* inputs, const Band<Element>& band, T* maxima) {
+    for (std::int64_t r = band.begin; r < band.end; ++r) {
+      const Element* x = inputs->row(r);
+      for_vectors<T>(inputs->count, [&]<bool kIsFull>(std::int64_t c, std::int64_t present) {
+        const Vec<T> value = load_some<kIsFull>(x + c, present, T(0));
+        store<T>(maxima + c, Maximum<T>::combine(load<T>(maxima + c), value));
+      });
+    }
+  }
+
+  static void add_sums(Columns<Element>* inputs, const Band<Element>& band, const T* shifts,
+                       double* sums) {
+    for (std::int64_t r = band.begin; r < band.end; ++r) {
+      const Element* x = inputs->row(r);
+      Element* to = band.out + r * band.out_stride;
+      for_vectors<T>(inputs->count, [&]<bool kIsFull>(std::int64_t c, std::int64_t present) {
+        const Vec<T> e = exp(load_some<kIsFull>(x + c, present, T(0)) - load<T>(shifts + c));
+        if constexpr (keeps) store_some<kIsFull>(to + c, e, present);
+        add_wide(sums + c, e);
+      });
+    }
+  }
+
+  LUMUS_INLINE f64v finish_sum(f64v sum) { return kIsLog ? log(sum) : 1 / sum; }
+
+  static void write(Columns<Element>* inputs, const Band<Element>& band, const T* shifts,
+                    const T* last) {
+    for (std::int64_t r = band.begin; r < band.end; ++r) {
+      Element* to = band.out + r * band.out_stride;
+      const Element* x = keeps ? to : inputs->row(r);
+      for_vectors<T>(inputs->count, [&]<bool kIsFull>(std::int64_t c, std::int64_t present) {
+        Vec<T> value = load_some<kIsFull>(x + c, present, T(0));
+        if constexpr (kIsLog) {
+          value = (value - load<T>(shifts + c)) - load<T>(last + c);
+        } else {
+          if constexpr (!keeps) value = exp(value - load<T>(shifts + c));
+          value *= load<T>(last + c);
+        }
+        store_some<kIsFull>(to + c, value, present);
+      });
+    }
   }
 };
 
 template <class Element, bool kIsLog>
-void softmax_columns(Chunk<Element>& chunk, std::int64_t length, Element* out,
-                     std::int64_t out_stride) {
+struct SoftmaxGradColumns {
   using T = Compute<Element>;
-  constexpr std::int64_t width = kLanes<T>;
-  alignas(64) T shifts[kMaxColumns];
-  alignas(64) T last[kMaxColumns];
-  alignas(64) double sums[kMaxColumns] = {};
-  const std::int64_t padded = chunk.padded;
-  for (std::int64_t c = 0; c < padded; ++c) shifts[c] = Limits<T>::lowest;
-  for (std::int64_t r = 0; r < length; ++r) {
-    const T* x = chunk.fetch(r);
-    for (std::int64_t c = 0; c < padded; c += width) {
-      store<T>(shifts + c, Maximum<T>::combine(load<T>(shifts + c), load<T>(x + c)));
-    }
-  }
-  const bool keeps = !kIsLog && chunk.buffer != nullptr;
-  for (std::int64_t r = 0; r < length; ++r) {
-    T* x = chunk.row(r);
-    for (std::int64_t c = 0; c < padded; c += width) {
-      const Vec<T> e = exp(load<T>(x + c) - load<T>(shifts + c));
-      if (keeps) store<T>(x + c, e);
-      add_wide(sums + c, e);
-    }
-  }
-  for (std::int64_t c = 0; c < padded; c += kLanes<double>) {
-    const f64v sum = load<double>(sums + c);
-    store<double>(sums + c, kIsLog ? log(sum) : 1 / sum);
-  }
-  for (std::int64_t c = 0; c < padded; c += width) {
-    store<T>(last + c, load_narrow(sums + c, Vec<T>{}));
-  }
-  for (std::int64_t r = 0; r < length; ++r) {
-    T* x = chunk.row(r);
-    for (std::int64_t c = 0; c < padded; c += width) {
-      Vec<T> value = load<T>(x + c);
-      if constexpr (kIsLog) {
-        value = (value - load<T>(shifts + c)) - load<T>(last + c);
-      } else {
-        if (!keeps) value = exp(value - load<T>(shifts + c));
-        value *= load<T>(last + c);
-      }
-      store<T>(x + c, value);
-    }
-    chunk.put(x, chunk.num_columns, out + r * out_stride);
-  }
-}
+  static constexpr int num_inputs = 2;
+  static constexpr bool has_maxima = false;
 
-template <class Element, bool kIsLog>
-void softmax_grad_columns(Chunk<Element>& grads, Chunk<Element>& results, std::int64_t length,
-                          Element* out, std::int64_t out_stride) {
-  using T = Compute<Element>;
-  constexpr std::int64_t width = kLanes<T>;
-  alignas(64) T last[kMaxColumns];
-  alignas(64) double sums[kMaxColumns] = {};
-  const std::int64_t padded = grads.padded;
-  for (std::int64_t r = 0; r < length; ++r) {
-    const T* grad = grads.fetch(r);
-    const T* y = results.fetch(r);
-    for (std::int64_t c = 0; c < padded; c += width) {
-      add_wide(sums + c, grad_term<kIsLog>(load<T>(grad + c), load<T>(y + c)));
+  static void add_maxima(Columns<Element>*, const Band<Element>&, T*) {}
+
+  static void add_sums(Columns<Element>* inputs, const Band<Element>& band, const T*,
+                       double* sums) {
+    for (std::int64_t r = band.begin; r < band.end; ++r) {
+      const Element* grad = inputs[0].row(r);
+      const Element* y = kIsLog ? nullptr : inputs[1].row(r);
+      for_vectors<T>(inputs->count, [&]<bool kIsFull>(std::int64_t c, std::int64_t present) {
+        Vec<T> term = load_some<kIsFull>(grad + c, present, T(0));
+        if constexpr (!kIsLog) term *= load_some<kIsFull>(y + c, present, T(0));
+        add_wide(sums + c, term);
+      });
     }
   }
-  for (std::int64_t c = 0; c < padded; c += width) {
+
+  LUMUS_INLINE f64v finish_sum(f64v sum) { return sum; }
+
+  static void write(Columns<Element>* inputs, const Band<Element>& band, const T*, const T* last) {
+    for (std::int64_t r = band.begin; r < band.end; ++r) {
+      const Element* grad = inputs[0].row(r);
+      const Element* y = inputs[1].row(r);
+      Element* to = band.out + r * band.out_stride;
+      for_vectors<T>(inputs->count, [&]<bool kIsFull>(std::int64_t c, std::int64_t present) {
+        const Vec<T> g = load_some<kIsFull>(grad + c, present, T(0));
+        const Vec<T> at = load_some<kIsFull>(y + c, present, T(0));
+        store_some<kIsFull>(to + c, grad_result<kIsLog>(g, at, load<T>(last + c)), present);
+      });
+    }
+  }
+};
+
+// last[c] = finish_sum(sums[c]) rounded to T.
+template <class Function>
+LUMUS_INLINE void finish_sums(double* sums, std::int64_t count, typename Function::T* last) {
+  using T = typename Function::T;
+  for (std::int64_t c = 0; c < count; c += kLanes<T>) {
+    for (std::int64_t half = 0; half < kLanes<T>; half += kLanes<double>) {
+      store<double>(sums + c + half, Function::finish_sum(load<double>(sums + c + half)));
+    }
     store<T>(last + c, load_narrow(sums + c, Vec<T>{}));
-  }
-  for (std::int64_t r = 0; r < length; ++r) {
-    T* grad = grads.row(r);
-    const T* y = results.row(r);
-    for (std::int64_t c = 0; c < padded; c += width) {
-      store<T>(grad + c, grad_result<kIsLog>(load<T>(grad + c), load<T>(y + c), load<T>(last + c)));
-    }
-    grads.put(grad, grads.num_columns, out + r * out_stride);
   }
 }
 
 // ---- all rows or columns ------------------------------------------------------------------------
 
-// The axes other than the one worked along; neighbours are merged where every array allows it.
-struct Outer {
+// Axes of several arrays of one shape; neighbours are merged where every array allows it.
+struct JointAxes {
   int rank = 0;
   std::int64_t count = 1;
   std::int64_t shape[kMaxRank];
   std::int64_t strides[3][kMaxRank];
 
-  void add(const View* const* arrays, int num_arrays, int axis) {
-    const std::int64_t length = arrays[0]->shape[axis];
+  void add(std::int64_t length, const std::int64_t* steps, int num_arrays) {
     count *= length;
     if (length == 1) return;
     bool joins = rank > 0;
     for (int i = 0; i < num_arrays && joins; ++i) {
-      joins = strides[i][rank - 1] == arrays[i]->strides[axis] * length;
+      joins = strides[i][rank - 1] == steps[i] * length;
     }
     if (joins) {
       shape[rank - 1] *= length;
     } else {
       shape[rank++] = length;
     }
-    for (int i = 0; i < num_arrays; ++i) strides[i][rank - 1] = arrays[i]->strides[axis];
+    for (int i = 0; i < num_arrays; ++i) strides[i][rank - 1] = steps[i];
   }
 
   void locate(std::int64_t index, int num_arrays, std::int64_t* offsets) const {
@@ -373,76 +384,183 @@ struct Outer {
   }
 };
 
+// Chunks of columns; long ones are cut in bands of rows, with a barrier between the phases.
+template <class Function, class Element, int kNumArrays>
+struct ColumnsRun {
+  using T = Compute<Element>;
+  Element* data[kNumArrays];             // the inputs, then the output
+  std::int64_t row_strides[kNumArrays];  // along the axis
+  std::int64_t column_strides[kNumArrays];
+  JointAxes outer;
+  std::int64_t length;
+  std::int64_t width;
+  std::int64_t chunk;
+  std::int64_t chunks;
+  std::int64_t padded;  // a chunk, rounded up to whole vectors
+  std::int64_t band_rows;
+  std::int64_t bands;
+
+  // Calls phase(inputs, band) for one band of one item.
+  template <class Phase>
+  void with_band(std::int64_t item, std::int64_t band, const Phase& phase) const {
+    const std::int64_t first = item % chunks * chunk;
+    std::int64_t at[kNumArrays];
+    outer.locate(item / chunks, kNumArrays, at);
+    const auto columns_of = [&](int i) {
+      return Columns<Element>(data[i] + at[i] + first * column_strides[i], row_strides[i],
+                              column_strides[i], smaller(chunk, width - first));
+    };
+    const Band<Element> rows = {band * band_rows, smaller((band + 1) * band_rows, length),
+                                data[kNumArrays - 1] + at[kNumArrays - 1] + first,
+                                row_strides[kNumArrays - 1]};
+    if constexpr (kNumArrays == 2) {
+      Columns<Element> inputs[] = {columns_of(0)};
+      phase(inputs, rows);
+    } else {
+      Columns<Element> inputs[] = {columns_of(0), columns_of(1)};
+      phase(inputs, rows);
+    }
+  }
+
+  void run(std::int64_t num_items) const {
+    if (bands == 1) {
+      parallel_for(num_items, larger(1, kGrain / (length * chunk)),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t item = begin; item < end; ++item) run_item(item);
+                   });
+    } else {
+      run_bands(num_items);
+    }
+  }
+
+  void run_item(std::int64_t item) const {
+    alignas(64) T shifts[kMaxColumns];
+    alignas(64) T last[kMaxColumns];
+    alignas(64) double sums[kMaxColumns];
+    for (std::int64_t c = 0; c < padded; ++c) {
+      shifts[c] = Limits<T>::lowest;
+      sums[c] = 0;
+    }
+    with_band(item, 0, [&](Columns<Element>* inputs, const Band<Element>& band) {
+      Function::add_maxima(inputs, band, shifts);
+      Function::add_sums(inputs, band, shifts, sums);
+      finish_sums<Function>(sums, padded, last);
+      Function::write(inputs, band, shifts, last);
+    });
+  }
+
+  void run_bands(std::int64_t num_items) const {
+    const std::int64_t tasks = num_items * bands;
+    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(double) + sizeof(T));
+    Scratch scratch(tasks * padded * bytes + num_items * padded * 2 * bytes);
+    auto* const sums = scratch.as<double>();
+    auto* const maxima = reinterpret_cast<T*>(sums + tasks * padded);
+    T* const shifts = maxima + tasks * padded;
+    T* const last = shifts + num_items * padded;
+    if constexpr (Function::has_maxima) {
+      parallel_for(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end; ++task) {
+          T* mine = maxima + task * padded;
+          for (std::int64_t c = 0; c < padded; ++c) mine[c] = Limits<T>::lowest;
+          with_band(task / bands, task % bands,
+                    [&](Columns<Element>* inputs, const Band<Element>& band) {
+                      Function::add_maxima(inputs, band, mine);
+                    });
+        }
+      });
+    }
+    for (std::int64_t item = 0; item < num_items && Function::has_maxima; ++item) {
+      for (std::int64_t c = 0; c < padded; c += kLanes<T>) {
+        Vec<T> top = splat<T>(Limits<T>::lowest);
+        for (std::int64_t band = 0; band < bands; ++band) {
+          top = Maximum<T>::combine(top, load<T>(maxima + (item * bands + band) * padded + c));
+        }
+        store<T>(shifts + item * padded + c, top);
+      }
+    }
+    parallel_for(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        double* mine = sums + task * padded;
+        for (std::int64_t c = 0; c < padded; ++c) mine[c] = 0;
+        with_band(task / bands, task % bands,
+                  [&](Columns<Element>* inputs, const Band<Element>& band) {
+                    Function::add_sums(inputs, band, shifts + task / bands * padded, mine);
+                  });
+      }
+    });
+    for (std::int64_t item = 0; item < num_items; ++item) {
+      double* total = sums + item * bands * padded;
+      for (std::int64_t band = 1; band < bands; ++band) {
+        for (std::int64_t c = 0; c < padded; ++c) total[c] += total[band * padded + c];
+      }
+      finish_sums<Function>(total, padded, last + item * padded);
+    }
+    parallel_for(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t item = task / bands;
+        with_band(item, task % bands, [&](Columns<Element>* inputs, const Band<Element>& band) {
+          Function::write(inputs, band, shifts + item * padded, last + item * padded);
+        });
+      }
+    });
+  }
+};
+
 // `arrays` holds one input, or grad and y, then the output.
 template <class Element, bool kIsLog, int kNumArrays>
 void run_rows(const View* const* arrays, int axis) {
-  using T = Compute<Element>;
   const View& output = *arrays[kNumArrays - 1];
   const std::int64_t length = output.shape[axis];
   if (num_elements(output) == 0) return;
-  Element* data[kNumArrays];
-  std::int64_t strides[kNumArrays];
+  using Function = std::conditional_t<kNumArrays == 2, SoftmaxColumns<Element, kIsLog>,
+                                      SoftmaxGradColumns<Element, kIsLog>>;
+  ColumnsRun<Function, Element, kNumArrays> all;
   for (int i = 0; i < kNumArrays; ++i) {
-    data[i] = reinterpret_cast<Element*>(arrays[i]->data);
-    strides[i] = arrays[i]->strides[axis];
+    all.data[i] = reinterpret_cast<Element*>(arrays[i]->data);
+    all.row_strides[i] = arrays[i]->strides[axis];
   }
-  int inner = output.rank - 1;
-  while (inner > axis && output.shape[inner] == 1) --inner;
-  Outer outer;
+  JointAxes inner;  // after the axis
   for (int other = 0; other < output.rank; ++other) {
-    if (other != axis && other != inner) outer.add(arrays, kNumArrays, other);
+    std::int64_t steps[kNumArrays];
+    for (int i = 0; i < kNumArrays; ++i) steps[i] = arrays[i]->strides[other];
+    if (other != axis) {
+      (other < axis ? all.outer : inner).add(output.shape[other], steps, kNumArrays);
+    }
   }
-  if (inner <= axis) {
-    parallel_for(outer.count, larger(1, kGrain / length),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t index = begin; index < end; ++index) {
-                     std::int64_t at[kNumArrays];
-                     outer.locate(index, kNumArrays, at);
-                     Element* out = data[kNumArrays - 1] + at[kNumArrays - 1];
-                     if constexpr (kNumArrays == 2) {
-                       softmax_row<Element, kIsLog>(data[0] + at[0], strides[0], length, out);
-                     } else {
-                       softmax_grad_row<Element, kIsLog>(data[0] + at[0], strides[0],
-                                                         data[1] + at[1], strides[1], length, out);
-                     }
-                   }
-                 });
+  if (inner.rank == 0) {
+    parallel_for(
+        all.outer.count, larger(1, kGrain / length), [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t index = begin; index < end; ++index) {
+            std::int64_t at[kNumArrays];
+            all.outer.locate(index, kNumArrays, at);
+            Element* out = all.data[kNumArrays - 1] + at[kNumArrays - 1];
+            const Element* first = all.data[0] + at[0];
+            if constexpr (kNumArrays == 2) {
+              softmax_row<Element, kIsLog>(first, all.row_strides[0], length, out);
+            } else {
+              softmax_grad_row<Element, kIsLog>(first, all.row_strides[0], all.data[1] + at[1],
+                                                all.row_strides[1], length, out);
+            }
+          }
+        });
     return;
   }
-  const std::int64_t width = output.shape[inner];
-  const std::int64_t column_bytes =
-      length * static_cast<std::int64_t>(sizeof(T)) * (kNumArrays - 1);
-  const std::int64_t fitting = kBufferBytes / column_bytes / kColumnStep * kColumnStep;
-  const bool is_buffered = fitting > 0;
-  const std::int64_t chunk =
-      smaller(width, is_buffered ? smaller(fitting, kMaxColumns) : kMaxColumns);
-  const std::int64_t chunks = divide_up(width, chunk);
-  const std::int64_t padded = divide_up(chunk, kColumnStep) * kColumnStep;
-  parallel_for(outer.count * chunks, larger(1, kGrain / (length * chunk)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 Scratch scratch(is_buffered ? padded * column_bytes : 0);
-                 T* const memory = is_buffered ? scratch.as<T>() : nullptr;
-                 for (std::int64_t item = begin; item < end; ++item) {
-                   const std::int64_t first = item % chunks * chunk;
-                   const std::int64_t columns = smaller(chunk, width - first);
-                   std::int64_t at[kNumArrays];
-                   outer.locate(item / chunks, kNumArrays, at);
-                   Element* out = data[kNumArrays - 1] + at[kNumArrays - 1] + first;
-                   const auto make_chunk = [&](int i) {
-                     const std::int64_t step = arrays[i]->strides[inner];
-                     return Chunk<Element>(data[i] + at[i] + first * step, strides[i], step,
-                                           columns,
-                                           memory ? memory + i * length * padded : nullptr);
-                   };
-                   Chunk<Element> input = make_chunk(0);
-                   if constexpr (kNumArrays == 2) {
-                     softmax_columns<Element, kIsLog>(input, length, out, strides[1]);
-                   } else {
-                     Chunk<Element> y = make_chunk(1);
-                     softmax_grad_columns<Element, kIsLog>(input, y, length, out, strides[2]);
-                   }
-                 }
-               });
+  // Columns are those of the innermost merged axis.
+  const int columns = --inner.rank;
+  for (int i = 0; i < kNumArrays; ++i) all.column_strides[i] = inner.strides[i][columns];
+  for (int before = 0; before < columns; ++before) {
+    std::int64_t steps[kNumArrays];
+    for (int i = 0; i < kNumArrays; ++i) steps[i] = inner.strides[i][before];
+    all.outer.add(inner.shape[before], steps, kNumArrays);
+  }
+  all.length = length;
+  all.width = inner.shape[columns];
+  all.chunk = smaller(all.width, kMaxColumns);
+  all.chunks = divide_up(all.width, all.chunk);
+  all.padded = divide_up(all.chunk, kColumnStep) * kColumnStep;
+  all.band_rows = larger(8, kBandElements / all.chunk);
+  all.bands = divide_up(length, all.band_rows);
+  all.run(all.outer.count * all.chunks);
 }
 
 template <bool kIsLog, int kNumArrays>
@@ -513,6 +631,17 @@ void shifted_exp(const void*, const std::byte* const* inputs, const std::int64_t
   const auto* x = reinterpret_cast<const Element*>(inputs[0]);
   const auto* shifts = reinterpret_cast<const T*>(inputs[1]);
   auto* out = reinterpret_cast<T*>(result);
+  const bool is_dense = strides[0] == 1 && (strides[1] == 0 || strides[1] == 1);
+  if (is_dense) {
+    const Vec<T> shift = splat<T>(shifts[0]);
+    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+      const Vec<T> value = load_some<kIsFull>(x + i, present, T(0));
+      const Vec<T> subtracted =
+          strides[1] == 0 ? shift : load_some<kIsFull>(shifts + i, present, T(0));
+      store_some<kIsFull>(out + i, exp(value - subtracted), present);
+    });
+    return;
+  }
   for (std::int64_t i = 0; i < count; i += width) {
     const std::int64_t now = smaller(width, count - i);
     T values[width] = {};

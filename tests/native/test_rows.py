@@ -16,8 +16,8 @@ from lumus import _native
 from tests.native.native_arrays import DTYPES, FLOATS, layouts, native, to_numpy
 
 # Relative to the largest value of a row.
-TOLERANCE = {"float64": 1e-15, "float32": 4e-7, "float16": 1e-3, "bfloat16": 8e-3}
-SHAPES = [(7,), (3, 5), (40, 33), (1, 6), (6, 1), (2, 3, 70), (2, 70, 3), (70, 2, 3), (3, 300, 200)]
+TOLERANCE = {"float64": 1e-14, "float32": 4e-7, "float16": 1e-3, "bfloat16": 8e-3}
+SHAPES = [(7,), (3, 5), (40, 33), (1, 6), (6, 1), (2, 3, 70), (2, 70, 3), (70, 2, 3), (3, 300, 20), (5, 1100), (900, 90)]
 
 Values = np.ndarray[Any, Any]
 
@@ -212,7 +212,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(name: str, shape: tuple[int
 def test_every_instruction_set_passes(isa: str) -> None:
     if isa == _native.isa() or "LUMUS_ISA" in os.environ:
         pytest.skip("this process runs it, or was started for one instruction set")
-    chosen = "formula and not 300 or every_length or special"
+    chosen = "formula and not 00 or every_length or special"
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
         env={**os.environ, "LUMUS_ISA": isa},
