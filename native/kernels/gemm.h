@@ -240,6 +240,7 @@ static void pack(const Element* from, std::int64_t width_stride, std::int64_t de
             Vec<T> square[lanes];
 #pragma GCC unroll 16
             for (int i = 0; i < lanes; ++i) {
+              __builtin_prefetch(from + (w + i) * width_stride + k + 4 * lanes, 0, 2);
               square[i] = w + i < stored ? load_widened(from + (w + i) * width_stride + k, lanes)
                                          : Vec<T>{};
             }
@@ -272,6 +273,10 @@ struct TileTask {
   const T* b;
   std::int64_t b_stride;
   T* packed_b;  // where a tile that packs puts B
+  // Every `next_b_period` steps of the depth a row of the next panel is fetched.
+  const T* next_b;
+  std::int64_t next_b_stride;
+  std::int64_t next_b_period;
   T* c;
   std::int64_t c_stride;
   std::int64_t columns;
@@ -302,33 +307,44 @@ static void tile(const TileTask<T>& task) {
   const T* quads[num_quads];
 #pragma GCC unroll 4
   for (int quad = 0; quad < num_quads; ++quad) quads[quad] = task.a + 4 * quad * a_row_stride;
-#pragma GCC unroll 1
-  for (std::int64_t k = 0; k < task.depth; ++k) {
-    Vec<T> right[kVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) right[v] = load<T>(b + v * lanes);
-    if constexpr (kPacks) {
-      // Rows of B lie apart, where the processor does not see them coming.
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) {
-        __builtin_prefetch(b + kPrefetchRows * b_stride + v * lanes);
-        store<T>(packed + v * lanes, right[v]);
-      }
-      packed += kVectors * lanes;
-    }
+  // The rows of the result, and while this panel is used the next one, come from afar.
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const T* const quad = quads[kInPlace ? i / 4 : 0];
-      const T* const at = !kInPlace    ? quad + i
-                          : i % 4 == 3 ? quad + three_rows
-                                       : quad + i % 4 * a_row_stride;
-      const Vec<T> left = broadcast<T>(*at);
+  for (int i = 0; i < kRows; ++i) __builtin_prefetch(task.c + i * task.c_stride, 1);
+  const T* next = task.next_b;
+  for (std::int64_t k = 0; k < task.depth;) {
+    __builtin_prefetch(next, 0, 2);
+    __builtin_prefetch(next + lanes, 0, 2);
+    __builtin_prefetch(next + 2 * lanes - 1, 0, 2);  // rows need not start at a line
+    next += task.next_b_stride;
+    const std::int64_t end = smaller(k + task.next_b_period, task.depth);
+#pragma GCC unroll 1
+    for (; k < end; ++k) {
+      Vec<T> right[kVectors];
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[i][v] = multiply_add<T>(left, right[v], sums[i][v]);
-    }
+      for (int v = 0; v < kVectors; ++v) right[v] = load<T>(b + v * lanes);
+      if constexpr (kPacks) {
+        // Rows of B lie apart, where the processor does not see them coming.
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+          __builtin_prefetch(b + kPrefetchRows * b_stride + v * lanes);
+          store<T>(packed + v * lanes, right[v]);
+        }
+        packed += kVectors * lanes;
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        const T* const quad = quads[kInPlace ? i / 4 : 0];
+        const T* const at = !kInPlace    ? quad + i
+                            : i % 4 == 3 ? quad + three_rows
+                                         : quad + i % 4 * a_row_stride;
+        const Vec<T> left = broadcast<T>(*at);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sums[i][v] = multiply_add<T>(left, right[v], sums[i][v]);
+      }
 #pragma GCC unroll 4
-    for (int quad = 0; quad < num_quads; ++quad) quads[quad] += step;
-    b += b_stride;
+      for (int quad = 0; quad < num_quads; ++quad) quads[quad] += step;
+      b += b_stride;
+    }
   }
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
@@ -467,8 +483,14 @@ static void run_strips(const Strips<T>& strips, int vectors, bool in_place, bool
     }
     run(task);
     if (packs && strip == 0) {
+      const T* const source = task.b;
       task.b = task.packed_b;
+      task.next_b_stride = task.b_stride;
       task.b_stride = vectors * kLanes<T>;
+      task.next_b = source + vectors * kLanes<T>;
+      task.next_b_period = strips.count - 1;
+    } else if (packs) {
+      task.next_b += task.next_b_stride * divided_up(task.depth, task.next_b_period);
     }
     task.a += height * row_step;
     task.c += height * task.c_stride;
@@ -491,12 +513,14 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
     }
   }
   const Strips<T> strips(rows);
-  // The tile reads rows of A in place as fast as packed ones, but for rows whole pages apart, which
-  // would fight for the same cache lines, and for many panels, where fewer streams are better.
-  const bool rows_collide =
-      rows > 8 && a.row_stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
+  // The tile reads A in place as fast as a packed copy, but for lines whole pages apart, which
+  // would fight for the same places in the cache, and for many panels, where fewer streams are
+  // better.
+  const std::int64_t a_far_stride = a.row_stride == 1 ? a.column_stride : a.row_stride;
+  const bool lines_collide =
+      rows > 8 && a_far_stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
   const bool a_in_place =
-      has_in_place && (rows == 1 || (columns <= 8 * panel_columns && !rows_collide));
+      has_in_place && (rows == 1 || (columns <= 8 * panel_columns && !lines_collide));
   // Rows of B are read in place by the first strip, which packs them if there are others.
   const bool b_in_place = has_in_place && b.column_stride == 1;
   const bool packs_b = strips.count > 1;
@@ -507,6 +531,9 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
       scratch + block * smaller(kGroupPanels * panel_columns, divided_up(columns, lanes) * lanes);
 
   TileTask<T> task;
+  task.next_b = packed_b;
+  task.next_b_stride = 0;
+  task.next_b_period = depth;
   task.c_stride = c_stride;
   for (std::int64_t k = 0; k < depth; k += block) {
     const std::int64_t size = smaller(block, depth - k);
@@ -539,6 +566,11 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
           task.b_stride = b.row_stride;
           task.packed_b = packed_b;
           task.columns = vectors * lanes;
+          if (!packs_b) {
+            task.next_b = task.b + 2 * kPrefetchRows * b.row_stride;
+            task.next_b_stride = b.row_stride;
+            task.next_b_period = 1;
+          }
           run_strips<T>(strips, vectors, a_in_place, packs_b, task);
           column += vectors * lanes;
           continue;
