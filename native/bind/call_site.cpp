@@ -55,8 +55,8 @@ PyTypeObject* site_type = nullptr;
 // object, so there are few. Used under the interpreter lock.
 class InternalFiles {
  public:
-  void set_prefix(PyObject* prefix) {
-    Py_XSETREF(prefix_, Py_NewRef(prefix));
+  void set_prefixes(PyObject* prefixes) {
+    Py_XSETREF(prefixes_, Py_NewRef(prefixes));
     clear();
   }
 
@@ -81,8 +81,11 @@ class InternalFiles {
   }
 
   bool look_up(PyObject* filename) {
-    const bool internal =
-        prefix_ && PyUnicode_Tailmatch(filename, prefix_, 0, PY_SSIZE_T_MAX, -1) == 1;
+    bool internal = false;
+    for (Py_ssize_t i = 0; prefixes_ && i < PyTuple_GET_SIZE(prefixes_) && !internal; ++i) {
+      PyObject* prefix = PyTuple_GET_ITEM(prefixes_, i);
+      internal = PyUnicode_Tailmatch(filename, prefix, 0, PY_SSIZE_T_MAX, -1) == 1;
+    }
     std::size_t at = slot(filename);
     for (std::size_t probe = 0; probe < kProbes; ++probe, at = (at + 1) % kSlots) {
       if (!slots_[at].filename) {
@@ -102,7 +105,7 @@ class InternalFiles {
     }
   }
 
-  PyObject* prefix_ = nullptr;
+  PyObject* prefixes_ = nullptr;  // a tuple of str
   Slot slots_[kSlots] = {};
 };
 InternalFiles internal_files;
@@ -250,6 +253,9 @@ void bind_call_site(nb::module_& m) {
 #ifdef LUMUS_KNOWN_FRAMES
   raw_frames_agree = check_raw_frames();
 #endif
-  m.def("set_internal_prefix", [](nb::str prefix) { internal_files.set_prefix(prefix.ptr()); });
+  m.def("set_internal_prefixes",
+        [](nb::typed<nb::tuple, nb::str, nb::ellipsis> prefixes) {
+          internal_files.set_prefixes(prefixes.ptr());
+        });
   m.def("call_site", call_site);
 }

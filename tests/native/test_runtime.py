@@ -9,13 +9,13 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from lumus import _native
+from lumus.core.site import INTERNAL_PREFIXES
 
 FLOAT64, FLOAT32, FLOAT16, BFLOAT16, INT64, INT32, INT16, INT8, UINT8, BOOL = range(10)
 NUMPY_DTYPES = {
@@ -661,9 +661,9 @@ def generate(f):
 
 @pytest.fixture
 def internal() -> Iterator[dict[str, object]]:
-    _native.set_internal_prefix("/nowhere/library/")
+    _native.set_internal_prefixes(("/nowhere/library/",))
     yield make_internal("/nowhere/library/")
-    _native.set_internal_prefix(f"{Path(_native.__file__).parent}{os.sep}")
+    _native.set_internal_prefixes(INTERNAL_PREFIXES)
 
 
 def current_line(site: _native.Site) -> int:
@@ -716,7 +716,7 @@ def test_call_site_of_internal_code_alone_is_its_outermost_frame(
         def __call__(self) -> None:
             found.append(_native.call_site())
 
-    _native.set_internal_prefix("")  # every file
+    _native.set_internal_prefixes(("",))  # every file
     two(Recorder())
     assert found[0].code.co_filename != "/nowhere/library/ops/engine.py"
 

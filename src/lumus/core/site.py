@@ -11,7 +11,24 @@ from lumus import _native
 
 Site = _native.Site
 
-_native.set_internal_prefix(str(Path(__file__).resolve().parent.parent) + os.sep)
+# What users call is the library; what calls it for them (lumus.train, lumus.cli) is a user, too.
+_LIBRARY = (
+    "autograd",
+    "compile",
+    "core",
+    "data",
+    "devices",
+    "inspect",
+    "io",
+    "nn",
+    "ops",
+    "optim",
+    "testing",
+    "trace",
+)
+_ROOT = Path(__file__).resolve().parent.parent
+INTERNAL_PREFIXES = tuple(f"{_ROOT / room}{os.sep}" for room in _LIBRARY)
+_native.set_internal_prefixes(INTERNAL_PREFIXES)
 
 call_site = _native.call_site
 """The innermost frame outside lumus, as its code object and instruction offset; no frame is kept."""
