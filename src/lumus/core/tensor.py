@@ -64,6 +64,12 @@ def _reflected(name: str, y: Any, x: Tensor[Any]) -> Any:
     return NotImplemented if other is None else apply(name, other, x)
 
 
+def _power(x: Tensor[Any], p: Any) -> Any:
+    """The power by the public function, which refuses negative powers of Ints."""
+    power = operand(x, p, "pow")
+    return NotImplemented if power is None else call("pow", x, power)
+
+
 class Tensor(Generic[K]):
     """An n-dimensional array of one dtype on one device, of kind Float, Int or Bool.
 
@@ -407,14 +413,15 @@ class Tensor(Generic[K]):
     @overload
     def __pow__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def __pow__(self, other: Any) -> Any:
-        return _binary("pow", self, other)
+        return _power(self, other) if self.spec.dtype.kind == "int" else _binary("pow", self, other)
 
     @overload
     def __rpow__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]: ...
     @overload
     def __rpow__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def __rpow__(self, other: Any) -> Any:
-        return _reflected("pow", other, self)
+        base = operand(self, other, "pow")
+        return NotImplemented if base is None else _power(base, self)
 
     @overload
     def __neg__(self: Tensor[Float]) -> Tensor[Float]: ...

@@ -12,9 +12,10 @@ from lumus.core.scalar.expressions import expression
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor, operands
 from lumus.ops.broadcasting import sum_to
-from lumus.ops.elementwise.map import fused
+from lumus.ops.elementwise.map import fused, gradient_rule
 
-_GRAD_Y = expression(lambda grad, x, y: -grad * (x / y) / y)
+_GRAD_X = gradient_rule(lambda grad, y: grad / y)
+_GRAD_Y = gradient_rule(lambda grad, x, y: -grad * (x / y) / y)
 
 
 @record
@@ -28,7 +29,7 @@ class DivideRecord(Record):
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
         y = self.y.tensor()
         return (
-            None if self.x_spec is None else sum_to(grad / y, self.x_spec),
+            None if self.x_spec is None else sum_to(fused(_GRAD_X, grad, y), self.x_spec),
             None if self.x is None else sum_to(fused(_GRAD_Y, grad, self.x.tensor(), y), y.spec),
         )
 

@@ -11,9 +11,9 @@ from lumus.core.record import Record, Saved, record
 from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import expression
 from lumus.core.tensor import Tensor
-from lumus.ops.elementwise.map import fused
+from lumus.ops.elementwise.map import fused, gradient_rule
 
-_GRAD = expression(lambda grad, x: grad / (1 + x))
+_GRAD = gradient_rule(lambda grad, x: grad / (1 + x))
 
 
 @record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from lumus.core.dispatch import apply
@@ -10,7 +11,9 @@ from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, Specs, register
 from lumus.core.record import Record, Saved, record
-from lumus.core.scalar.expressions import Expression
+from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import Expression, expression
+from lumus.core.scalar.nodes import Input, Scalar
 from lumus.core.scalar.tangent import vjp
 from lumus.core.tensor import Tensor
 from lumus.ops.broadcasting import sum_to
@@ -59,6 +62,19 @@ class Map(ElementwiseOp):
 def fused(expression: Expression, *tensors: Tensor[Float]) -> Tensor[Float]:
     """`expression` of Float tensors, broadcast together, in one pass; differentiable to any order.
 
-    The expression is built once, where it is used: ``_GRAD = expression(lambda grad, y: grad * (1 - y * y))``.
+    The expression is built once, where it is used; that of a vjp by `gradient_rule`.
     """
     return apply("map", *tensors, expression=expression)
+
+
+def gradient_rule(function: Callable[..., Scalar]) -> Expression:
+    """The expression of a vjp whose local derivative can be infinite at finite elements.
+
+    As in ``_GRAD = gradient_rule(lambda grad, y: grad / (2 * y))`` for the square root. A gradient of 0
+    stays 0 where its product with an infinity or NaN would be NaN: such an element was in the branch
+    that `where` did not select, and has no influence at all.
+    """
+    plain = expression(function)
+    (value,) = plain.outputs
+    nothing = scalar.equal(Input(0), 0) & scalar.isnan(value)
+    return Expression(plain.parameters, (scalar.where(nothing, 0.0, value),))

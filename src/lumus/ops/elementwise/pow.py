@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from lumus.core.dispatch import apply
+from lumus.core.dispatch import apply, composite
 from lumus.core.kinds import Float, Int
 from lumus.core.op import ElementwiseOp, Needs, register
 from lumus.core.record import Record, Saved, record
@@ -13,14 +13,14 @@ from lumus.core.scalar.expressions import expression
 from lumus.core.tensor import Tensor, operands
 from lumus.errors import ArgumentError
 from lumus.ops.broadcasting import sum_to
-from lumus.ops.elementwise.map import fused
+from lumus.ops.elementwise.map import fused, gradient_rule
 
 # p * x**(p - 1) is 0 * inf at x = 0, p = 0, where the function is constant.
-_GRAD_X = expression(
+_GRAD_X = gradient_rule(
     lambda grad, x, p: scalar.where(scalar.equal(p, 0), 0.0, grad * (p * scalar.power(x, p - 1)))
 )
 # x**p * log(x) is 0 * -inf at x = 0; for p > 0 the limit is 0, and 0 is the convention at p = 0.
-_GRAD_P = expression(
+_GRAD_P = gradient_rule(
     lambda grad, x, p: scalar.where(
         scalar.equal(x, 0) & (p >= 0), 0.0, grad * (scalar.power(x, p) * scalar.log(x))
     )
@@ -59,6 +59,7 @@ class Pow(ElementwiseOp):
 def pow(x: Tensor[Float] | float, p: Tensor[Float] | float) -> Tensor[Float]: ...
 @overload
 def pow(x: Tensor[Int] | int, p: Tensor[Int] | int) -> Tensor[Int]: ...
+@composite("pow")
 def pow(x: Any, p: Any) -> Any:
     """Each element of `x` to the power `p`, by IEEE 754: ``0**0`` is 1, a fractional power of a
     negative number NaN.
@@ -74,10 +75,13 @@ def pow(x: Any, p: Any) -> Any:
     >>> lm.pow(lm.tensor([2.0, 3.0]), 2.0).tolist()
     [4.0, 9.0]
     """
-    if isinstance(p, int) and p < 0 and isinstance(x, Tensor) and x.dtype.kind == "int":
-        raise ArgumentError(
-            f"pow: an Int to the power {p} is not an integer",
-            hint="convert the base first with .astype(lumus.float32)",
-            op="pow",
-        )
-    return apply("pow", *operands("pow", x, p))
+    base, power = operands("pow", x, p)
+    if base.dtype.kind == power.dtype.kind == "int" and power.size:
+        lowest = apply("min", power, axes=tuple(range(power.ndim)), keepdims=False).item()
+        if lowest < 0:
+            raise ArgumentError(
+                f"pow: an Int to the power {lowest} is no Int",
+                hint="convert the base and the power with .astype(lumus.float32)",
+                op="pow",
+            )
+    return apply("pow", base, power)
