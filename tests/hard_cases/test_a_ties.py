@@ -7,7 +7,6 @@ import lumus as lm
 from tests.hard_cases.values import (
     TAIL_LENGTHS,
     check,
-    check_bits,
     check_exact,
     constant,
     elements,
@@ -140,17 +139,11 @@ def test_argmax_takes_the_first_of_ties_and_nan_at_every_length_A10():
             assert lm.tensor(values, dtype=lm.float32).argmax().item() == place
 
 
-def test_sign_of_signed_zeros_keeps_them_A9(device):
-    check_bits(
-        constant([-0.0, 0.0, -2.0, NAN], device).sign().isnan().astype(lm.float32),
-        [0.0, 0.0, 0.0, 1.0],
-    )
-    check_exact(constant([-0.0, 0.0, -2.0], device).sign(), [0.0, 0.0, -1.0])
+def test_sign_of_zeros_and_nan_A9(device):
+    check_exact(constant([-0.0, 0.0, -2.0, NAN], device).sign(), [0.0, 0.0, -1.0, NAN])
 
 
 def test_values_at_argmax_agree_with_max_A2(device):
     x = constant([[2.0, NAN, 5.0], [7.0, 7.0, 1.0]], device)
-    check(
-        x.take_along_axis(x.argmax(axis=1, keepdims=True), axis=1).squeeze(1),
-        elements(x.max(axis=1)),
-    )
+    at_argmax = x.take_along_axis(x.argmax(axis=1, keepdims=True), axis=1).squeeze(1)
+    check(at_argmax, elements(x.max(axis=1)))

@@ -70,9 +70,9 @@ def fused(expression: Expression, *tensors: Tensor[Float]) -> Tensor[Float]:
 def gradient_rule(function: Callable[..., Scalar]) -> Expression:
     """The expression of a vjp whose local derivative can be infinite at finite elements.
 
-    As in ``_GRAD = gradient_rule(lambda grad, y: grad / (2 * y))`` for the square root. A gradient of 0
-    stays 0 where its product with an infinity or NaN would be NaN: such an element was in the branch
-    that `where` did not select, and has no influence at all.
+    As in ``_GRAD = gradient_rule(lambda grad, y: grad / (2 * y))`` for the square root. A gradient
+    of 0 stays 0 where its product with an infinity or NaN would be NaN: such an element was in the
+    branch that `where` did not select, and has no influence at all.
     """
     plain = expression(function)
     (value,) = plain.outputs

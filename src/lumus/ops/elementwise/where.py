@@ -67,9 +67,9 @@ def where(condition: Tensor[Bool], x: Tensor[K] | float, y: Tensor[K] | float) -
     **Shapes.** All three broadcast together.
     **Kinds.** `condition` is Bool; `x` and `y` are of one kind; one of them may be a number.
     **Gradient.** `grad` to the one that was selected, exactly 0 to the other, whatever its value.
-    So ``where(x > 0, sqrt(x), x)`` is right at 0, too: root, log, exp, division and power pass a
-    gradient of exactly 0 on as 0, also where their own derivative is infinite or NaN. A product with an
-    infinite operand does not (``0 * inf`` is NaN): select the argument as well,
+    So ``where(x > 0, sqrt(x), x)`` is right at 0, too: root, log, exp, division and power pass
+    a gradient of exactly 0 on as 0, also where their own derivative is infinite or NaN. A product
+    with an infinite operand does not (``0 * inf`` is NaN): select the argument as well, as in
     ``where(x > 0, y * log(where(x > 0, x, 1)), 0)``.
     **Raises.** KindError for a condition that is not Bool or for mixed kinds, ShapeError for shapes
     that do not broadcast.
