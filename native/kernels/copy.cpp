@@ -10,6 +10,7 @@
 // written past the caches (streaming stores), since it would only push out what is still wanted.
 #include "kernels/copy.h"
 
+#include "kernels/convert.h"
 #include "kernels/isa.h"
 #include "kernels/simd.h"
 #include "kernels/strided.h"
@@ -206,8 +207,13 @@ void for_each_tile(const Nest<2>& nest, int crossing, const Tile& tile) {
   const std::int64_t from_step = nest.strides[1][crossing];
   const std::int64_t from_stride = nest.strides[1][inner];
   const Nest<2> outer = nest.without(inner).without(crossing);
+  // The first row of tiles is short where that puts the others on cache lines of the source.
+  const std::int64_t misaligned =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(nest.data[1]) % 64);
+  const bool can_align = from_step > 0 && 64 % from_step == 0 && misaligned % from_step == 0;
+  const std::int64_t lead = can_align && misaligned ? kTile - misaligned / from_step : kTile;
   const std::int64_t tiles_across = ceil_divide(width, kTile);
-  const std::int64_t tiles_down = ceil_divide(height, kTile);
+  const std::int64_t tiles_down = 1 + (height > lead ? ceil_divide(height - lead, kTile) : 0);
   const std::int64_t tiles = tiles_across * tiles_down;
   const std::int64_t count = tiles * outer.count();
   const std::int64_t tile_bytes = at_most(width, kTile) * at_most(height, kTile) * to_step;
@@ -217,10 +223,11 @@ void for_each_tile(const Nest<2>& nest, int crossing, const Tile& tile) {
                  std::int64_t place = begin % tiles;
                  for (std::int64_t unit = begin; unit < end; ++unit) {
                    const std::int64_t i = place / tiles_down * kTile;
-                   const std::int64_t b = place % tiles_down * kTile;
+                   const std::int64_t down = place % tiles_down;
+                   const std::int64_t b = down == 0 ? 0 : lead + (down - 1) * kTile;
                    tile(position.at[0] + b * to_stride + i * to_step,
                         position.at[1] + b * from_step + i * from_stride,
-                        at_most(height - b, kTile), at_most(width - i, kTile));
+                        at_most(height - b, down == 0 ? lead : kTile), at_most(width - i, kTile));
                    if (++place == tiles) {
                      place = 0;
                      position.step(outer, outer.rank);
@@ -311,6 +318,7 @@ void copy(const View& to, const View& from) {
 
 // -------------------------------------------------------------------------------------- casts
 
+// Element types that C++ lacks.
 struct Half {
   std::uint16_t bits;
 };
@@ -321,70 +329,30 @@ struct Truth {
   std::uint8_t bits;
 };
 
-template <class T, class U>
-LUMUS_INLINE T bit_cast(U value) {
-  static_assert(sizeof(T) == sizeof(U));
-  return __builtin_bit_cast(T, value);
-}
+template <class T>
+constexpr bool kIsHalf = __is_same(T, Half) || __is_same(T, BrainHalf);
+template <class T>
+constexpr bool kIsReal = __is_same(T, float) || __is_same(T, double);
 
 template <class T>
 LUMUS_INLINE T choose(bool condition, T yes, T no) {
   return condition ? yes : no;
 }
 
-LUMUS_INLINE float widen(Half half) {
-  const std::uint32_t magnitude = half.bits & 0x7fffu;
-  // The multiplication moves the exponent, and makes subnormals normal.
-  const float scaled = bit_cast<float>(magnitude << 13) * 0x1p112f;
-  std::uint32_t bits = bit_cast<std::uint32_t>(scaled);
-  bits |= choose(magnitude >= 0x7c00u, 0x7f800000u, 0u);
-  bits |= choose(magnitude > 0x7c00u, 0x00400000u, 0u);
-  return bit_cast<float>(bits | (half.bits & 0x8000u) << 16);
+template <bool NeedsDouble>
+auto choose_type() {
+  if constexpr (NeedsDouble) {
+    return 0.0;
+  } else {
+    return 0.0f;
+  }
 }
 
-LUMUS_INLINE float widen(BrainHalf half) {
-  return bit_cast<float>(static_cast<std::uint32_t>(half.bits) << 16);
-}
-
-LUMUS_INLINE void round_to(Half* half, float value) {
-  const std::uint32_t bits = bit_cast<std::uint32_t>(value);
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  const std::uint32_t clamped = choose(magnitude > 0x47800000u, 0x47800000u, magnitude);
-  const std::uint32_t normal = ((clamped + 0xfffu + ((clamped >> 13) & 1u)) >> 13) - (112u << 10);
-  // Adding 0.5, whose last bit is the smallest half, lets the adder round a subnormal.
-  const float shifted = bit_cast<float>(clamped) + 0.5f;
-  const std::uint32_t subnormal = bit_cast<std::uint32_t>(shifted) - 0x3f000000u;
-  const std::uint32_t finite = choose(magnitude < 0x38800000u, subnormal, normal);
-  const std::uint32_t not_a_number = 0x7e00u | (magnitude >> 13 & 0x3ffu);
-  const std::uint32_t rounded = choose(magnitude > 0x7f800000u, not_a_number, finite);
-  half->bits = static_cast<std::uint16_t>(rounded | (bits >> 16 & 0x8000u));
-}
-
-LUMUS_INLINE void round_to(BrainHalf* half, float value) {
-  const std::uint32_t bits = bit_cast<std::uint32_t>(value);
-  const std::uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-  const std::uint32_t not_a_number = bits >> 16 | 0x40u;
-  half->bits =
-      static_cast<std::uint16_t>(choose((bits & 0x7fffffffu) > 0x7f800000u, not_a_number, rounded));
-}
-
-// A float64 as a float32 that rounds to any shorter type as the float64 itself would: an inexact
-// result has its last bit set, so that it is never mistaken for a tie.
-LUMUS_INLINE float round_to_odd(double value) {
-  const float nearest = static_cast<float>(value);
-  const std::uint32_t bits = bit_cast<std::uint32_t>(nearest);
-  const double error = value - static_cast<double>(nearest);
-  const bool must_move = error != 0 && (bits & 1u) == 0 && (bits & 0x7fffffffu) < 0x7f800000u;
-  const bool is_negative = static_cast<std::int64_t>(bit_cast<std::uint64_t>(value)) < 0;
-  const std::uint32_t moved = (error > 0) == is_negative ? bits - 1 : bits + 1;
-  return bit_cast<float>(choose(must_move, moved, bits));
-}
-
-// An int64 as a float64 with the same rounding property: the low bits of a long one are gathered
-// into one sticky bit, which leaves 52 significant bits.
+// An int64 as a float64 that rounds to any shorter type as the integer would: the low bits of a
+// long one are gathered into one sticky bit, which leaves 52 significant bits.
 LUMUS_INLINE double with_sticky_bit(std::int64_t value) {
-  const std::int64_t magnitude_limit = std::int64_t{1} << 53;
-  const bool is_long = value >= magnitude_limit || value <= -magnitude_limit;
+  const std::int64_t limit = std::int64_t{1} << 53;
+  const bool is_long = value >= limit || value <= -limit;
   const std::int64_t sticky = choose<std::int64_t>((value & 0xfff) != 0, 0x800, 0);
   return static_cast<double>(choose(is_long, (value & ~std::int64_t{0xfff}) | sticky, value));
 }
@@ -410,33 +378,13 @@ LUMUS_INLINE To saturate(From value) {
   }
 }
 
-template <class T>
-constexpr bool kIsHalf = __is_same(T, Half) || __is_same(T, BrainHalf);
-template <class T>
-constexpr bool kIsReal = __is_same(T, float) || __is_same(T, double);
-
+// The compiler turns a loop over this into vectors.
 template <class To, class From>
 LUMUS_INLINE To convert(From value) {
-  if constexpr (__is_same(To, From)) {
-    return value;
-  } else if constexpr (kIsHalf<From>) {
-    return convert<To, float>(widen(value));
-  } else if constexpr (__is_same(From, Truth)) {
-    return convert<To, std::uint8_t>(value.bits);
+  if constexpr (__is_same(From, Truth)) {
+    return static_cast<To>(value.bits);
   } else if constexpr (__is_same(To, Truth)) {
     return Truth{static_cast<std::uint8_t>(value != 0)};
-  } else if constexpr (kIsHalf<To>) {
-    To half;
-    if constexpr (__is_same(From, double)) {
-      round_to(&half, round_to_odd(value));
-    } else if constexpr (__is_same(From, std::int64_t)) {
-      round_to(&half, round_to_odd(with_sticky_bit(value)));
-    } else if constexpr (__is_same(From, std::int32_t)) {
-      round_to(&half, round_to_odd(static_cast<double>(value)));
-    } else {
-      round_to(&half, static_cast<float>(value));
-    }
-    return half;
   } else if constexpr (kIsReal<From> && !kIsReal<To>) {
     return saturate<To, From>(value);
   } else {
@@ -444,20 +392,93 @@ LUMUS_INLINE To convert(From value) {
   }
 }
 
-typedef void (*ConvertRow)(void* to, const void* from, std::int64_t count);
+template <class T>
+LUMUS_INLINE f32v widen_halves(u16h halves) {
+  if constexpr (__is_same(T, Half)) return half_to_float(halves);
+  return bfloat_to_float(halves);
+}
+template <class T>
+LUMUS_INLINE u16h round_to_halves(const float* from) {
+  const f32v values = load<float>(from);
+  if constexpr (__is_same(T, Half)) return float_to_half(values);
+  return float_to_bfloat(values);
+}
+template <class T>
+LUMUS_INLINE u16h round_to_halves(const double* from) {
+  const f64v lower = load<double>(from);
+  const f64v upper = load<double>(from + kLanes<double>);
+  if constexpr (__is_same(T, Half)) return double_to_half(lower, upper);
+  return double_to_bfloat(lower, upper);
+}
 
+// Either side may be misaligned.
 template <class To, class From>
-void convert_row(void* to, const void* from, std::int64_t count) {
-  // Through memcpy, as either side may be misaligned; the compiler turns both into plain moves.
-  char* __restrict to_bytes = static_cast<char*>(to);
-  const char* __restrict from_bytes = static_cast<const char*>(from);
-  for (std::int64_t i = 0; i < count; ++i) {
-    From value;
-    std::memcpy(&value, from_bytes + i * static_cast<std::int64_t>(sizeof(From)), sizeof value);
-    const To result = convert<To, From>(value);
-    std::memcpy(to_bytes + i * static_cast<std::int64_t>(sizeof(To)), &result, sizeof result);
+void convert_row(std::byte* to, const std::byte* from, std::int64_t count) {
+  constexpr std::int64_t to_size = sizeof(To);
+  constexpr std::int64_t from_size = sizeof(From);
+  constexpr std::int64_t lanes = kLanes<float>;
+  if constexpr (__is_same(To, From)) {
+    std::memcpy(to, from, static_cast<std::size_t>(count * to_size));
+  } else if constexpr (kIsHalf<From> && __is_same(To, float)) {
+    for (std::int64_t i = 0; i < count; i += lanes) {
+      const std::size_t length = static_cast<std::size_t>(at_most(count - i, lanes));
+      u16h halves = {};
+      float values[lanes];
+      if (length == lanes) {
+        std::memcpy(&halves, from + 2 * i, sizeof halves);
+        store<float>(reinterpret_cast<float*>(to + 4 * i), widen_halves<From>(halves));
+      } else {
+        std::memcpy(&halves, from + 2 * i, 2 * length);
+        store<float>(values, widen_halves<From>(halves));
+        std::memcpy(to + 4 * i, values, 4 * length);
+      }
+    }
+  } else if constexpr (kIsHalf<To> && kIsReal<From>) {
+    for (std::int64_t i = 0; i < count; i += lanes) {
+      const std::size_t length = static_cast<std::size_t>(at_most(count - i, lanes));
+      if (length == lanes) {
+        const u16h halves =
+            round_to_halves<To>(reinterpret_cast<const From*>(from + from_size * i));
+        std::memcpy(to + 2 * i, &halves, sizeof halves);
+      } else {
+        From values[lanes] = {};
+        std::memcpy(values, from + from_size * i, sizeof(From) * length);
+        const u16h halves = round_to_halves<To>(values);
+        std::memcpy(to + 2 * i, &halves, 2 * length);
+      }
+    }
+  } else if constexpr (kIsHalf<From> || kIsHalf<To>) {
+    // Through a type that holds every value of `From`, or rounds once more without harm.
+    constexpr bool needs_double = __is_same(From, std::int64_t) || __is_same(From, std::int32_t);
+    typedef decltype(choose_type<needs_double>()) Wide;
+    alignas(64) Wide wide[kChunk];
+    std::byte* const buffer = reinterpret_cast<std::byte*>(wide);
+    for (std::int64_t i = 0; i < count; i += kChunk) {
+      const std::int64_t length = at_most(count - i, kChunk);
+      if constexpr (__is_same(From, std::int64_t)) {
+        for (std::int64_t k = 0; k < length; ++k) {
+          std::int64_t value;
+          std::memcpy(&value, from + 8 * (i + k), sizeof value);
+          wide[k] = with_sticky_bit(value);
+        }
+      } else {
+        convert_row<Wide, From>(buffer, from + from_size * i, length);
+      }
+      convert_row<To, Wide>(to + to_size * i, buffer, length);
+    }
+  } else {
+    std::byte* __restrict results = to;
+    const std::byte* __restrict values = from;
+    for (std::int64_t i = 0; i < count; ++i) {
+      From value;
+      std::memcpy(&value, values + i * from_size, sizeof value);
+      const To result = convert<To, From>(value);
+      std::memcpy(results + i * to_size, &result, sizeof result);
+    }
   }
 }
+
+typedef void (*ConvertRow)(std::byte* to, const std::byte* from, std::int64_t count);
 
 #define LUMUS_CONVERT_TO(From)                                       \
   {convert_row<double, From>,       convert_row<float, From>,        \
@@ -555,7 +576,7 @@ void ramp(const View& to, DType dtype, const Value& value) {
     for (std::int64_t at = begin; at < end; at += kChunk) {
       const std::int64_t length = at_most(end - at, kChunk);
       for (std::int64_t i = 0; i < length; ++i) numbers[i] = value(at + i);
-      convert_cells(converted, numbers, length);
+      convert_cells(converted, reinterpret_cast<const std::byte*>(numbers), length);
       scatter(to.data + at * stride, stride, converted, to_size, length);
     }
   });

@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kPieceBytes = 128 * 1024;
 constexpr std::int64_t kIndexPiece = 32768;
 constexpr std::int64_t kRun = 256;
+constexpr std::int64_t kCacheBytes = 256 * 1024;
 
 LUMUS_INLINE std::int64_t from_start(std::int64_t index, std::int64_t bound) {
   return index < 0 ? index + bound : index;
@@ -134,6 +135,21 @@ void gather_single(std::byte* to, std::int64_t to_stride, const std::byte* x,
   }
 }
 
+// A row is read long before it is needed: where it lies cannot be guessed by the processor.
+constexpr std::int64_t kAhead = 16;
+
+void gather_rows(const Nest<2>& nest, std::int64_t to_stride, std::int64_t bytes, std::int64_t size,
+                 const std::int64_t* offsets, std::int64_t count) {
+  std::byte* const to = nest.data[0];
+  const std::byte* const x = nest.data[1];
+  parallel_for(count, ceil_divide(kPieceBytes, bytes), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) {
+      __builtin_prefetch(x + offsets[at_most(p + kAhead, end - 1)] * size);
+      copy_bytes(to + p * to_stride, x + offsets[p] * size, bytes);
+    }
+  });
+}
+
 void gather(const View& to, const View& x, const std::int64_t* offsets) {
   const std::int64_t size = itemsize(to.dtype);
   const std::int64_t count = to.shape[0];
@@ -158,11 +174,15 @@ void gather(const View& to, const View& x, const std::int64_t* offsets) {
     return;
   }
   if (count == 0 || nest.count() == 0) return;
-  const CopyRow copy = copy_row_of(size);
   const int inner = nest.rank - 1;
   const std::int64_t length = nest.shape[inner];
   const std::int64_t to_step = nest.strides[0][inner];
   const std::int64_t x_step = nest.strides[1][inner];
+  if (inner == 0 && to_step == size && x_step == size && length * size <= kPieceBytes) {
+    gather_rows(nest, to_stride, length * size, size, offsets, count);
+    return;
+  }
+  const CopyRow copy = copy_row_of(size);
   const bool is_dense = to_step == size && x_step == size;
   const std::int64_t piece = at_most(length, is_dense ? kPieceBytes / size : kRun);
   const std::int64_t pieces = ceil_divide(length, piece);
@@ -193,8 +213,9 @@ void gather(const View& to, const View& x, const std::int64_t* offsets) {
 
 template <class T>
 struct Assign {
-  LUMUS_INLINE void run(std::byte* to, std::int64_t to_step, const std::byte* from,
-                        std::int64_t from_step, std::int64_t count) {
+  static constexpr std::int64_t kSize = sizeof(T);
+  static inline void run(std::byte* to, std::int64_t to_step, const std::byte* from,
+                         std::int64_t from_step, std::int64_t count) {
     copy_row<T>(to, to_step, from, from_step, count);
   }
 };
@@ -231,18 +252,35 @@ LUMUS_INLINE void add_cell(std::byte* to, const std::byte* from) {
 
 template <class T>
 struct Add {
+  static constexpr std::int64_t kSize = sizeof(T);
   static inline void run(std::byte* to, std::int64_t to_step, const std::byte* from,
                          std::int64_t from_step, std::int64_t count) {
-    constexpr std::int64_t size = sizeof(T);
-    if (to_step == size && from_step == size) {
+    if (to_step == kSize && from_step == kSize) {
       std::byte* __restrict sums = to;
       const std::byte* __restrict terms = from;
-      for (std::int64_t i = 0; i < count; ++i) add_cell<T>(sums + i * size, terms + i * size);
+      for (std::int64_t i = 0; i < count; ++i) add_cell<T>(sums + i * kSize, terms + i * kSize);
     } else {
       for (std::int64_t i = 0; i < count; ++i) add_cell<T>(to + i * to_step, from + i * from_step);
     }
   }
 };
+
+struct Columns {
+  std::byte* first;
+  std::int64_t step;
+  std::int64_t stride = 0;  // from one position to the next, for values
+};
+
+template <class Action>
+void write_columns(Columns x, Columns values, std::int64_t columns, const std::int64_t* offsets,
+                   std::int64_t count) {
+  for (std::int64_t p = 0; p < count; ++p) {
+    std::byte* const ahead = x.first + offsets[at_most(p + kAhead, count - 1)] * Action::kSize;
+    __builtin_prefetch(ahead, 1);
+    Action::run(x.first + offsets[p] * Action::kSize, x.step, values.first + p * values.stride,
+                values.step, columns);
+  }
+}
 
 // Runs Action on x's block at each position, in order of position for each cell.
 template <class Action>
@@ -265,57 +303,39 @@ void write_blocks(const View& x, const View& values, const std::int64_t* offsets
   const std::int64_t x_step = nest.strides[0][inner];
   const std::int64_t value_step = nest.strides[1][inner];
   const std::int64_t block_bytes = nest.count() * size;
-  const bool is_small_work = block_bytes * count < 2 * kPieceBytes;
-
-  if (!is_small_work && block_bytes >= 4096) {
-    // Each piece is some columns of the block, for all positions.
-    const std::int64_t piece = at_most(length, 2048 / size);
+  if (block_bytes >= 512 && block_bytes * count >= 2 * kPieceBytes) {
+    // Each piece is some columns of the block, for all positions: at least two, of whole cache
+    // lines.
+    const std::int64_t wanted = ceil_divide(length * size, 2 * 64) * 64;
+    const std::int64_t bytes = wanted < 256 ? 256 : at_most(wanted, 2048);
+    const std::int64_t piece = at_most(length, bytes / size);
     const std::int64_t pieces = ceil_divide(length, piece);
-    parallel_for(nest.count(inner) * pieces, ceil_divide(2048, piece * size),
+    parallel_for(nest.count(inner) * pieces, ceil_divide(256, piece * size),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t unit = begin; unit < end; ++unit) {
                      const Odometer<2> position(nest, inner, unit / pieces);
                      const std::int64_t start = unit % pieces * piece;
-                     const std::int64_t columns = at_most(length - start, piece);
-                     std::byte* to = position.at[0] + start * x_step;
-                     const std::byte* from = position.at[1] + start * value_step;
-                     for (std::int64_t p = 0; p < count; ++p) {
-                       Action::run(to + offsets[p] * size, x_step, from + p * value_stride,
-                                   value_step, columns);
-                     }
+                     write_columns<Action>(
+                         {position.at[0] + start * x_step, x_step},
+                         {position.at[1] + start * value_step, value_step, value_stride},
+                         at_most(length - start, piece), offsets, count);
                    }
                  });
     return;
   }
-
-  const auto write_position = [&](std::int64_t p) {
+  if (inner == 0) {
+    write_columns<Action>({nest.data[0], x_step}, {nest.data[1], value_step, value_stride}, length,
+                          offsets, count);
+    return;
+  }
+  for (std::int64_t p = 0; p < count; ++p) {
     Odometer<2> position(nest, inner, 0);
     for (std::int64_t row = nest.count(inner); row > 0; --row) {
       Action::run(position.at[0] + offsets[p] * size, x_step, position.at[1] + p * value_stride,
                   value_step, length);
       position.step(nest, inner);
     }
-  };
-  if (is_small_work || block_bytes < 64) {
-    for (std::int64_t p = 0; p < count; ++p) write_position(p);
-    return;
   }
-  // Each piece is a range of destinations, and passes over all positions.
-  constexpr std::int64_t ranges = 4;
-  std::int64_t low = offsets[0];
-  std::int64_t high = offsets[0];
-  for (std::int64_t p = 1; p < count; ++p) {
-    low = offsets[p] < low ? offsets[p] : low;
-    high = offsets[p] > high ? offsets[p] : high;
-  }
-  const std::int64_t width = (high - low) / ranges + 1;
-  parallel_for(ranges, 1, [&](std::int64_t begin, std::int64_t end) {
-    const std::uint64_t first = static_cast<std::uint64_t>(low + begin * width);
-    const std::uint64_t span = static_cast<std::uint64_t>((end - begin) * width);
-    for (std::int64_t p = 0; p < count; ++p) {
-      if (static_cast<std::uint64_t>(offsets[p]) - first < span) write_position(p);
-    }
-  });
 }
 
 void put(const View& x, const View& values, const std::int64_t* offsets) {
@@ -356,9 +376,34 @@ void accumulate(const View& x, const View& values, const std::int64_t* offsets) 
 
 // -------------------------------------------------------------------------------- along an axis
 
+// A run of cells to walk: the first and the distance to the next.
+struct Walk {
+  std::byte* first;
+  std::int64_t step;
+};
+
+// By value, so that no store can be thought to change a stride.
+template <class T>
+void take_run(Walk to, Walk x, Walk indices, std::int64_t bound, std::int64_t x_stride,
+              std::int64_t count) {
+  typedef Loose<T> Cell;
+  if (to.step == static_cast<std::int64_t>(sizeof(T)) && x.step == 0 && indices.step == 8 &&
+      x_stride == static_cast<std::int64_t>(sizeof(T))) {
+    Cell* __restrict results = reinterpret_cast<Cell*>(to.first);
+    const Cell* __restrict cells = reinterpret_cast<const Cell*>(x.first);
+    const auto* __restrict places = reinterpret_cast<const Loose<std::int64_t>*>(indices.first);
+    for (std::int64_t i = 0; i < count; ++i) results[i] = cells[from_start(places[i], bound)];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t place = from_start(read_index(indices.first + i * indices.step), bound);
+    *reinterpret_cast<Cell*>(to.first + i * to.step) =
+        *reinterpret_cast<const Cell*>(x.first + i * x.step + place * x_stride);
+  }
+}
+
 template <class T>
 void take_lines(const View& to, const View& x, const View& indices, int axis) {
-  typedef Loose<T> Cell;
   const std::int64_t size = sizeof(T);
   const std::int64_t bound = x.shape[axis];
   const std::int64_t x_stride = x.strides[axis] * size;
@@ -385,15 +430,10 @@ void take_lines(const View& to, const View& x, const View& indices, int axis) {
                  for (std::int64_t unit = begin; unit < end; ++unit) {
                    const std::int64_t start = unit % pieces * piece;
                    const std::int64_t count = at_most(length - start, piece);
-                   std::byte* results = position.at[0] + start * to_step;
-                   const std::byte* cells = position.at[1] + start * x_step;
-                   const std::byte* places = position.at[2] + start * index_step;
-                   for (std::int64_t i = 0; i < count; ++i) {
-                     const std::int64_t place =
-                         from_start(read_index(places + i * index_step), bound);
-                     *reinterpret_cast<Cell*>(results + i * to_step) =
-                         *reinterpret_cast<const Cell*>(cells + i * x_step + place * x_stride);
-                   }
+                   take_run<T>({position.at[0] + start * to_step, to_step},
+                               {position.at[1] + start * x_step, x_step},
+                               {position.at[2] + start * index_step, index_step}, bound, x_stride,
+                               count);
                    if ((unit + 1) % pieces == 0) position.step(nest, inner);
                  }
                });
@@ -409,6 +449,22 @@ void take_along_axis(const View& to, const View& x, const View& indices, int axi
       return take_lines<std::uint32_t>(to, x, indices, axis);
     default:
       return take_lines<std::uint64_t>(to, x, indices, axis);
+  }
+}
+
+// How many neighbouring lines of `depth` cells, each cell in a cache line of its own but for its
+// neighbours, stay in the cache together.
+LUMUS_INLINE std::int64_t run_within_cache(std::int64_t depth, std::int64_t size) {
+  const std::int64_t run = kCacheBytes / (depth * size + 1);
+  return run < 64 / size ? 64 / size : at_most(run, kRun);
+}
+
+template <class T>
+void scatter_run(Walk sums, Walk terms, Walk indices, std::int64_t bound, std::int64_t x_stride,
+                 std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t place = from_start(read_index(indices.first + i * indices.step), bound);
+    add_cell<T>(sums.first + i * sums.step + place * x_stride, terms.first + i * terms.step);
   }
 }
 
@@ -436,35 +492,33 @@ void scatter_lines(const View& x, const View& indices, const View& values, int a
   const std::int64_t value_step = nest.strides[1][inner];
   const std::int64_t index_step = nest.strides[2][inner];
   const bool is_axis_fast = magnitude(x_stride) <= magnitude(x_step);
-  const std::int64_t piece = at_most(length, kRun);
+  const std::int64_t piece = at_most(length, is_axis_fast ? kRun : run_within_cache(bound, size));
   const std::int64_t pieces = ceil_divide(length, piece);
-  parallel_for(nest.count(inner) * pieces, ceil_divide(kIndexPiece, piece * depth),
-               [&](std::int64_t begin, std::int64_t end) {
-                 Odometer<3> position(nest, inner, begin / pieces);
-                 for (std::int64_t unit = begin; unit < end; ++unit) {
-                   const std::int64_t start = unit % pieces * piece;
-                   const std::int64_t count = at_most(length - start, piece);
-                   std::byte* sums = position.at[0] + start * x_step;
-                   const std::byte* terms = position.at[1] + start * value_step;
-                   const std::byte* places = position.at[2] + start * index_step;
-                   const auto add = [&](std::int64_t i, std::int64_t k) {
-                     const std::int64_t place =
-                         from_start(read_index(places + i * index_step + k * index_stride), bound);
-                     add_cell<T>(sums + i * x_step + place * x_stride,
-                                 terms + i * value_step + k * value_stride);
-                   };
-                   if (is_axis_fast) {
-                     for (std::int64_t i = 0; i < count; ++i) {
-                       for (std::int64_t k = 0; k < depth; ++k) add(i, k);
-                     }
-                   } else {
-                     for (std::int64_t k = 0; k < depth; ++k) {
-                       for (std::int64_t i = 0; i < count; ++i) add(i, k);
-                     }
-                   }
-                   if ((unit + 1) % pieces == 0) position.step(nest, inner);
-                 }
-               });
+  parallel_for(
+      nest.count(inner) * pieces, ceil_divide(kIndexPiece, piece * depth),
+      [&](std::int64_t begin, std::int64_t end) {
+        Odometer<3> position(nest, inner, begin / pieces);
+        for (std::int64_t unit = begin; unit < end; ++unit) {
+          const std::int64_t start = unit % pieces * piece;
+          const std::int64_t count = at_most(length - start, piece);
+          const Walk sums = {position.at[0] + start * x_step, x_step};
+          const Walk terms = {position.at[1] + start * value_step, value_step};
+          const Walk places = {position.at[2] + start * index_step, index_step};
+          if (is_axis_fast) {
+            for (std::int64_t i = 0; i < count; ++i) {
+              scatter_run<T>({sums.first + i * x_step, 0},
+                             {terms.first + i * value_step, value_stride},
+                             {places.first + i * index_step, index_stride}, bound, x_stride, depth);
+            }
+          } else {
+            for (std::int64_t k = 0; k < depth; ++k) {
+              scatter_run<T>(sums, {terms.first + k * value_stride, value_step},
+                             {places.first + k * index_stride, index_step}, bound, x_stride, count);
+            }
+          }
+          if ((unit + 1) % pieces == 0) position.step(nest, inner);
+        }
+      });
 }
 
 void scatter_add(const View& x, const View& indices, const View& values, int axis) {
@@ -505,6 +559,14 @@ void count_true(const View& mask, std::int64_t* counts) {
   });
 }
 
+constexpr std::int64_t kMaskRun = 64;
+
+LUMUS_INLINE bool any_true(const std::uint8_t* cells, std::int64_t count) {
+  std::uint8_t any = 0;
+  for (std::int64_t i = 0; i < count; ++i) any |= cells[i];
+  return any != 0;
+}
+
 void list_true(const View& mask, const std::int64_t* starts, std::int64_t* const* coordinates) {
   const int inner = mask.rank - 1;
   if (inner < 0) return;
@@ -522,22 +584,23 @@ void list_true(const View& mask, const std::int64_t* starts, std::int64_t* const
     std::int64_t column = begin % length;
     const std::uint8_t* cells = reinterpret_cast<const std::uint8_t*>(mask.data);
     for (std::int64_t flat = begin; flat < end;) {
-      const std::int64_t stop = at_most(end - flat, length - column) + flat;
-      while (flat < stop) {
-        std::uint64_t eight = 1;
-        if (stop - flat >= 8) std::memcpy(&eight, cells + flat, sizeof eight);
-        if (eight == 0) {
-          flat += 8;
-          column += 8;
-          continue;
+      const std::int64_t run = at_most(at_most(end - flat, length - column), kMaskRun);
+      std::int64_t columns[kMaskRun];
+      std::int64_t count = 0;
+      if (any_true(cells + flat, run)) {
+        // Each place is written down, and kept if it is true.
+        for (std::int64_t i = 0; i < run; ++i) {
+          columns[count] = column + i;
+          count += cells[flat + i] != 0;
         }
-        if (cells[flat] != 0) {
-          for (int axis = 0; axis < inner; ++axis) coordinates[axis][next] = position.place[axis];
-          coordinates[inner][next++] = column;
-        }
-        ++flat;
-        ++column;
       }
+      for (int axis = 0; axis < inner; ++axis) {
+        for (std::int64_t i = 0; i < count; ++i) coordinates[axis][next + i] = position.place[axis];
+      }
+      for (std::int64_t i = 0; i < count; ++i) coordinates[inner][next + i] = columns[i];
+      next += count;
+      flat += run;
+      column += run;
       if (column == length) {
         column = 0;
         position.step(nest, inner);

@@ -302,6 +302,8 @@ void normal(const View& to, PhiloxStream stream) {
 
 // ---------------------------------------------------------------------------------- discrete
 
+using Truths = Lanes<std::uint8_t, kLanes<float>>;
+
 void bernoulli(const View& to, PhiloxStream stream, double probability) {
   // Rounded, so that a probability below 2^-33 is never and one above 1 - 2^-33 is always.
   const std::uint64_t limit = static_cast<std::uint64_t>(probability * 0x1p32 + 0.5);
@@ -309,8 +311,11 @@ void bernoulli(const View& to, PhiloxStream stream, double probability) {
   const std::uint32_t below = static_cast<std::uint32_t>(limit);
   for_each_chunk<std::uint8_t, 1>(
       to, stream, [=](const std::uint32_t* words, std::uint8_t* elements) {
-        for (std::int64_t i = 0; i < kChunk; ++i) {
-          elements[i] = static_cast<std::uint8_t>((words[i] < below) | always);
+        for (std::int64_t i = 0; i < kChunk; i += kLanes<float>) {
+          const i32v is_below = load<std::uint32_t>(words + i) < below;
+          const i32v truth = (is_below | -static_cast<std::int32_t>(always)) & 1;
+          const auto bytes = __builtin_convertvector(truth, Truths);
+          std::memcpy(elements + i, &bytes, sizeof bytes);
         }
       });
 }

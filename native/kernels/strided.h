@@ -144,6 +144,20 @@ struct Odometer {
   }
 };
 
+// Calls to memcpy cost more than short rows do.
+LUMUS_INLINE void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  constexpr std::int64_t step = LUMUS_VECTOR_BYTES;
+  if (bytes < step || bytes > 16 * step) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    return;
+  }
+  for (std::int64_t done = 0; done < bytes - step; done += step) {
+    std::memcpy(to + done, from + done, step);
+  }
+  // The last vector overlaps the one before it.
+  std::memcpy(to + bytes - step, from + bytes - step, step);
+}
+
 // Moves `count` elements of one size, each side at its own stride in bytes.
 template <class T>
 static inline void copy_row(std::byte* to, std::int64_t to_stride, const std::byte* from,
@@ -159,7 +173,7 @@ static inline void copy_row(std::byte* to, std::int64_t to_stride, const std::by
   }
   Cell* __restrict cells = reinterpret_cast<Cell*>(to);
   if (from_stride == size) {
-    if (to != from) std::memcpy(to, from, static_cast<std::size_t>(count * size));
+    if (to != from) copy_bytes(to, from, count * size);
   } else if (from_stride == 0) {
     const T value = *reinterpret_cast<const Cell*>(from);
     for (std::int64_t i = 0; i < count; ++i) cells[i] = value;
