@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import DTypeError, FileFormatError, KindError
 from lumus.io.atomic import replacing
-from lumus.io.header import Entry, label_of, read_header
+from lumus.io.header import Entry, damaged, layout, read_header
 
 PathLike = str | os.PathLike[str]
 
@@ -23,7 +23,7 @@ PathLike = str | os.PathLike[str]
 class HasState(Protocol):
     """Something with named tensors to save and load: a `Module`, or a class of your own."""
 
-    def state_dict(self) -> dict[str, Tensor[Any]]:
+    def state_dict(self) -> Mapping[str, Tensor[Any]]:
         """Its tensors by name."""
         ...
 
@@ -40,10 +40,12 @@ def save(
 ) -> None:
     """Writes tensors (or a module's `state_dict`) to a safetensors file, whole or not at all.
 
-    Views are written as their elements in row-major order; tensors that share memory are written each.
-    The file is made beside `path` and moved over it, so an interrupted save leaves the old one intact.
+    Views are written as their elements in row-major order; tensors that share memory are written
+    each. The file is made beside `path` and moved over it, so an interrupted save leaves the old
+    one intact. The same tensors and metadata give the same bytes.
 
-    **Raises.** KindError for a value that is not a tensor, OSError for a folder that cannot be written.
+    **Raises.** KindError for a value that is not a tensor, ArgumentError for a name or metadata
+    that the format cannot hold, OSError for a place that cannot be written.
 
     >>> import lumus as lm, tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -52,25 +54,16 @@ def save(
     ...     lm.io.load(file)["x"].tolist()
     [1.0, 2.0]
     """
-    import safetensors
-
-    state = dict(tensors) if isinstance(tensors, Mapping) else tensors.state_dict()
-    arrays: dict[str, Any] = {}
-    specs: dict[str, Any] = {}
+    state = dict(tensors if isinstance(tensors, Mapping) else tensors.state_dict())
     for name, tensor in state.items():
-        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+        if not isinstance(tensor, Tensor):
             raise KindError(f"save: {name!r} is {type(tensor).__name__}, not a tensor")
-        arrays[name] = array = np.ascontiguousarray(
-            tensor.device.copy_out(tensor.data, tensor.spec)
-        )
-        specs[name] = safetensors.TensorSpec(
-            dtype=label_of(tensor.dtype),
-            shape=list(tensor.shape),
-            data_ptr=array.ctypes.data,
-            data_len=array.nbytes,
-        )
-    with replacing(path) as temporary:
-        safetensors.serialize_file(specs, str(temporary), dict(metadata) if metadata else None)
+    header, order = layout({name: one.spec for name, one in state.items()}, metadata or {})
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(header)
+        for name in order:
+            tensor = state[name]
+            file.write(_bytes(tensor.device.copy_out(tensor.data, tensor.spec)))
 
 
 def load(
@@ -80,9 +73,9 @@ def load(
 
     Every claim of the header is checked before anything is allocated.
 
-    **Raises.** FileFormatError for a damaged or foreign file, which it describes; DTypeError for a
-    tensor of a dtype that lumus does not have (name the others to read them); FileFormatError for a name that
-    is not there; OSError for a file that cannot be read.
+    **Raises.** FileFormatError for a damaged or foreign file, which it describes, and for a name
+    that is not there; DTypeError for a tensor of a dtype that lumus does not have (name the others
+    to read them); OSError for a file that cannot be read.
     """
     place = device_named(device)
     with Path(path).open("rb") as file:
@@ -91,18 +84,11 @@ def load(
         for entry in chosen.values():
             if entry.dtype is None:
                 raise DTypeError(
-                    f"load: tensor {entry.name!r} is of dtype {entry.label}, which lumus does not have",
+                    f"load: tensor {entry.name!r} is of dtype {entry.label}, "
+                    "which lumus does not have",
                     hint="give names= of the other tensors to read those",
                 )
-        loaded: dict[str, Tensor[Any]] = {}
-        for name, entry in chosen.items():
-            assert entry.dtype is not None
-            file.seek(start + entry.start)
-            array = np.fromfile(file, np.uint8, entry.stop - entry.start)
-            spec = spec_of(entry.shape, entry.dtype, place)
-            typed = array.view(entry.dtype.numpy_name).reshape(entry.shape)
-            loaded[name] = new_tensor(place.copy_in(typed, spec), spec)
-        return loaded
+        return {name: _read(file, start, entry, place, path) for name, entry in chosen.items()}
 
 
 def load_metadata(path: PathLike) -> dict[str, str]:
@@ -112,8 +98,27 @@ def load_metadata(path: PathLike) -> dict[str, str]:
 
 
 def load_module(path: PathLike, module: HasState, *, strict: bool = True) -> None:
-    """Loads a file into a module; see `Module.load_state_dict`. Raises FileFormatError, StateError."""
+    """Loads a file into a module; raises FileFormatError, and as `Module.load_state_dict` does."""
     module.load_state_dict(load(path), strict=strict)
+
+
+def _bytes(array: Any) -> Any:
+    # As bytes: `write` does not take the formats that the buffers of bool and half precision have.
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _read(file: BinaryIO, start: int, entry: Entry, place: Device, path: PathLike) -> Tensor[Any]:
+    assert entry.dtype is not None
+    file.seek(start + entry.start)
+    raw = np.fromfile(file, np.uint8, entry.stop - entry.start)
+    if raw.size != entry.stop - entry.start:
+        raise damaged(str(path), f"it ended within tensor {entry.name!r} while it was read")
+    if entry.dtype.kind == "bool" and raw.size and raw.max() > 1:
+        raise damaged(str(path), f"tensor {entry.name!r}: a Bool byte is {raw.max()}, not 0 or 1")
+    spec = spec_of(entry.shape, entry.dtype, place)
+    typed = raw.view(entry.dtype.numpy_name).reshape(entry.shape)
+    loaded: Tensor[Any] = new_tensor(place.copy_in(typed, spec), spec)
+    return loaded
 
 
 def _find(entries: Mapping[str, Entry], name: str, path: PathLike) -> Entry:
