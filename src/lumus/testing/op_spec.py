@@ -115,7 +115,7 @@ def same_dtype(dtype: DType[Any]) -> DType[Any]:
     return dtype
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OpSpec:
     """An op, what it must compute, and the inputs to try it on.
 

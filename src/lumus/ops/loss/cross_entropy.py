@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
-from lumus.core.kinds import Float, Int
+from lumus.core.kinds import Bool, Float, Int
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
@@ -76,7 +76,12 @@ def cross_entropy(
         raise ArgumentError(
             f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}"
         )
-    log_probabilities = logits.log_softmax(axis=0 if logits.ndim == 1 else 1)
+    axis = 0 if logits.ndim == 1 else 1
+    kept = _kept(targets, ignore_index)
+    if kept is not None:
+        # A row that does not count may hold anything: infinities there would make 0 * NaN of its gradient.
+        logits = where(kept.expand_dims(axis), logits, 0.0)
+    log_probabilities = logits.log_softmax(axis=axis)
     return _nll(
         log_probabilities,
         targets,
@@ -135,7 +140,7 @@ def _nll(
     axis = 0 if log_probabilities.ndim == 1 else 1
     classes = log_probabilities.shape[axis]
     targets = targets.astype(int64)
-    kept = None if ignore_index is None else targets != ignore_index
+    kept = _kept(targets, ignore_index)
     if kept is not None:
         targets = where(kept, targets, 0)
     _check_range(op, targets, classes)
@@ -163,6 +168,11 @@ def _nll(
     divisor = weights.sum()
     # With nothing to average the total is 0, and so is the mean by convention.
     return total / where(divisor == 0.0, 1.0, divisor)
+
+
+def _kept(targets: Tensor[Int], ignore_index: int | None) -> Tensor[Bool] | None:
+    """Which targets count; None when all do."""
+    return None if ignore_index is None else targets.astype(int64) != ignore_index
 
 
 def _smoothed(

@@ -1,0 +1,30 @@
+"""The table: every op and composite with its spec."""
+
+from lumus.testing.op_spec import OpSpec
+from tests.conformance.specs import (
+    cast,
+    compare,
+    create,
+    elementwise,
+    index,
+    linalg,
+    loss,
+    random,
+    reduce,
+    shape,
+)
+
+SPECS: tuple[OpSpec, ...] = (
+    *elementwise.SPECS,
+    *compare.SPECS,
+    *cast.SPECS,
+    *reduce.SPECS,
+    *shape.SPECS,
+    *index.SPECS,
+    *linalg.SPECS,
+    *create.SPECS,
+    *random.SPECS,
+    *loss.SPECS,
+)
+DIFFERENTIABLE = tuple(spec for spec in SPECS if spec.differentiable)
+EDGES = tuple((spec, edge) for spec in SPECS for edge in spec.edges)

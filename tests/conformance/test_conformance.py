@@ -1,0 +1,183 @@
+"""Every op against its spec: values, gradients to second order, edges, devices, memory, tracing."""
+
+import inspect
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lumus as lm
+from lumus.core.dispatch import Composite, _composites
+from lumus.core.op import OPS
+from lumus.core.tensor import Tensor
+from lumus.nn import functional
+from lumus.testing.op_spec import Case, Edge, OpSpec
+from lumus.testing.sweep import (
+    LAYOUTS,
+    cases_of,
+    check_agreement,
+    check_edge,
+    check_forward,
+    check_gradients,
+    check_saved,
+    elements,
+    inputs_of,
+    results_of,
+)
+from tests.conformance.table import DIFFERENTIABLE, EDGES, SPECS
+from tests.core.printing import Printer, printing
+
+DEVICES = ("cpu", "reference")
+# One dtype of each kernel of its own is tried in every layout, the others dense.
+IN_ALL_LAYOUTS = (lm.float64, lm.float32, lm.bfloat16, lm.int64, lm.uint8, lm.bool_)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_forward_gives_what_the_formula_gives(spec: OpSpec) -> None:
+    for dtype in spec.dtypes:
+        layouts = tuple(LAYOUTS) if dtype in IN_ALL_LAYOUTS else ("dense",)
+        check_forward(spec, dtype, "cpu", layouts)
+        check_forward(spec, dtype, "reference", ("dense",))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", DIFFERENTIABLE, ids=str)
+def test_gradients_agree_with_differences_to_second_order(spec: OpSpec, device: str) -> None:
+    check_gradients(spec, device)
+
+
+def edge_id(value: object) -> str:
+    return value.label if isinstance(value, Edge) else str(value)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("spec", "edge"), EDGES, ids=edge_id)
+def test_gradient_at_an_edge_is_the_convention(spec: OpSpec, edge: Edge, device: str) -> None:
+    for dtype in (lm.float64, lm.float32):
+        check_edge(spec, edge, device, dtype)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_cpu_agrees_with_the_reference_in_values_and_gradients(spec: OpSpec) -> None:
+    for dtype in spec.dtypes:
+        if dtype.kind == "float":
+            check_agreement(spec, dtype)
+
+
+@pytest.mark.parametrize("spec", DIFFERENTIABLE, ids=str)
+def test_graph_keeps_what_its_records_declare(spec: OpSpec) -> None:
+    check_saved(spec)
+
+
+# ---------------------------------------------------------------------------------------- tracing
+
+
+def two_derivatives(spec: OpSpec, case: Case) -> list[Any]:
+    """The results, the gradients, and the gradients of these, as arrays."""
+    inputs = inputs_of(spec, case, spec.dtypes[0], "cpu")
+    if spec.differentiable:
+        inputs = [one.requires_grad_() if one.dtype.kind == "float" else one for one in inputs]
+    results = results_of(spec, case, inputs)
+    found: list[Tensor[Any]] = list(results)
+    on_graph = [one for one in results if one.requires_grad]
+    if on_graph:
+        total = sum(((one * one).sum() for one in on_graph), start=0.0)
+        store = total.backward(create_graph=True)
+        first = [store[one] for one in inputs if one in store]
+        found += first
+        again = [(one * one).sum() for one in first if one.requires_grad]
+        if again:
+            second = sum(again, start=0.0).backward()
+            found += [second[one] for one in inputs if one in second]
+    return [elements(one) for one in found]
+
+
+def traced(spec: OpSpec) -> Printer:
+    """The ops that a spec runs; checks that printing changes no bit."""
+    names = Printer()
+    for case in cases_of(spec, spec.dtypes[0]):
+        eager = two_derivatives(spec, case)
+        with printing() as printer:
+            printed = two_derivatives(spec, case)
+        names.names += printer.names
+        for got, want in zip(printed, eager, strict=True):
+            assert got.tobytes() == want.tobytes(), f"{spec.name}: {case.label}"
+    return names
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_traced_is_eager_and_runs_the_ops_that_the_spec_covers(spec: OpSpec) -> None:
+    claimed = {*spec.covers, *({spec.name} & set(OPS))}
+    assert claimed <= set(traced(spec).names)
+
+
+# ---------------------------------------------------------------------------------- completeness
+
+
+def test_every_op_has_a_spec() -> None:
+    covered = {name for spec in SPECS for name in (spec.name, *spec.covers)}
+    assert set(OPS) <= covered, f"ops without a spec: {sorted(set(OPS) - covered)}"
+
+
+# Not computations on tensors, or tested by themselves.
+WITHOUT_SPEC = {
+    # of tensors and the process
+    "Generator", "build_info", "empty_cache", "memory_stats", "num_threads", "set_num_threads",
+    # derivatives and modes
+    "enable_grad", "grad", "is_grad_enabled", "no_grad", "value_and_grad",
+    # creation: test_creation.py
+    "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like",
+    "tensor", "zeros", "zeros_like",
+    # interop
+    "from_dlpack", "from_numpy",
+    # each dtype has a spec of its own
+    "astype",
+}  # fmt: skip
+
+COMPOSITES_WITHOUT_SPEC = {
+    "backward", "copy_", "cut", "deep_copy", "dlpack_device", "from_numpy", "graph", "reduce", "repr",
+    "to_device", "to_dlpack",
+}  # fmt: skip
+
+
+def test_every_public_function_has_a_spec() -> None:
+    names = {spec.name for spec in SPECS}
+    public = {
+        name
+        for module in (lm, functional)
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
+    }
+    assert public - names <= WITHOUT_SPEC, sorted(public - names - WITHOUT_SPEC)
+
+
+def test_every_composite_has_a_spec() -> None:
+    composites: dict[str, Composite] = _composites
+    names = {spec.name.replace("at.", "at_") for spec in SPECS}
+    left = set(composites) - names - COMPOSITES_WITHOUT_SPEC
+    assert not left, sorted(left)
+
+
+def test_specs_have_names_of_their_own() -> None:
+    counts = Counter(spec.name for spec in SPECS)
+    assert not [name for name, count in counts.items() if count > 1]
+
+
+def test_differentiable_ops_are_checked_for_gradients() -> None:
+    checked = {name for spec in DIFFERENTIABLE for name in (spec.name, *spec.covers)}
+    # Rounding is no smooth function: astype's gradient is checked at edges.
+    unchecked = {name for name, op in OPS.items() if op.differentiable} - checked - {"astype"}
+    assert not unchecked, sorted(unchecked)
+
+
+def test_cases_are_the_same_for_the_same_seed() -> None:
+    spec = DIFFERENTIABLE[0]
+    first, second = cases_of(spec, lm.float64, 3), cases_of(spec, lm.float64, 3)
+    other = cases_of(spec, lm.float64, 4)
+    for one, same in zip(first, second, strict=True):
+        assert all(
+            np.array_equal(x, y, equal_nan=True)
+            for x, y in zip(one.inputs, same.inputs, strict=True)
+        )
+    assert not np.array_equal(first[0].inputs[0], other[0].inputs[0])
