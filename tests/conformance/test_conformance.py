@@ -122,11 +122,11 @@ def test_every_op_has_a_spec() -> None:
 
 # Not computations on tensors, or tested by themselves.
 WITHOUT_SPEC = {
-    # of tensors and the process
+    # the process, and random streams
     "Generator", "build_info", "empty_cache", "memory_stats", "num_threads", "set_num_threads",
     # derivatives and modes
     "enable_grad", "grad", "is_grad_enabled", "no_grad", "value_and_grad",
-    # creation: test_creation.py
+    # creation has test_creation.py
     "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like",
     "tensor", "zeros", "zeros_like",
     # interop
@@ -136,8 +136,8 @@ WITHOUT_SPEC = {
 }  # fmt: skip
 
 COMPOSITES_WITHOUT_SPEC = {
-    "backward", "copy_", "cut", "deep_copy", "dlpack_device", "from_numpy", "graph", "reduce", "repr",
-    "to_device", "to_dlpack",
+    "backward", "copy_", "cut", "deep_copy", "dlpack_device", "from_numpy", "graph", "reduce",
+    "repr", "to_device", "to_dlpack",
 }  # fmt: skip
 
 

@@ -49,7 +49,9 @@ class WrongOp(ElementwiseOp):
         return WrongAtOneElement()
 
 
-def test_gradcheck_wrong_first_derivative_names_the_element(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradcheck_wrong_first_derivative_names_the_element(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(OPS, "wrong", WrongOp())
     with pytest.raises(CheckError, match=r"order 1 by input 1 \(float64\[2, 4\]\)") as error:
         gradcheck(lambda x, y: x * apply("wrong", y), [float64(2, 4), float64(2, 4)])

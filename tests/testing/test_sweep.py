@@ -49,7 +49,7 @@ def test_check_forward_right_op_passes_on_all_dtypes_and_layouts() -> None:
 
 def test_check_forward_wrong_value_names_case_and_element() -> None:
     off = changed(formula=lambda x: np.exp(x) * np.where(x > 1.5, 1 + 1e-9, 1))
-    with pytest.raises(CheckError, match=r"exp on cpu, float64, dense: .*element \[\d+.*tolerance"):
+    with pytest.raises(CheckError, match=r"exp on cpu, float64, dense: .*element \[.*tolerance"):
         check_forward(off, lm.float64)
 
 

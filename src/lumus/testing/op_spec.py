@@ -1,4 +1,4 @@
-"""What an op must do, as data: an independent formula, inputs of every sort, and gradients at kinks.
+"""What an op must do, as data: an independent formula, inputs of every sort, gradients at kinks.
 
 A spec is written once for an op; `lumus.testing.sweep` holds it against a device.
 """
@@ -84,7 +84,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call. `smooth` says that the function is differentiable there, to be checked numerically."""
+    """One call. `smooth` says that the function is differentiable there."""
 
     label: str
     inputs: tuple[Array, ...]
@@ -96,8 +96,8 @@ class Case:
 class Edge:
     """Gradients at a point where the convention decides, or where formulas break down.
 
-    `grad` is the incoming gradient (ones by default); `expected` has the gradient of each input, None
-    for those that have none.
+    `grad` is the incoming gradient (ones by default); `expected` has the gradient of each input,
+    None for those that have none.
     """
 
     label: str
@@ -119,12 +119,12 @@ def same_dtype(dtype: DType[Any]) -> DType[Any]:
 class OpSpec:
     """An op, what it must compute, and the inputs to try it on.
 
-    `function` takes tensors (and a case's kwargs); `formula` takes NumPy arrays with the same elements,
-    floats as float64 whatever the dtype, and must not share code with the op. Inputs whose positions are
-    in `fixed` (indices, masks) keep their dtype, the others are converted to each of `dtypes`.
-    `tolerance` counts multiples of `TOLERANCE`; 0 wants the formula's result rounded, to the bit. With
-    `absolute` errors are measured beside 1 for results that are smaller. `covers` names the registered
-    ops that it stands for besides its own name.
+    `function` takes tensors (and a case's kwargs); `formula` takes NumPy arrays with the same
+    elements, floats as float64 whatever the dtype, and must not share code with the op. Inputs
+    whose positions are in `fixed` (indices, masks) keep their dtype, the others are converted to
+    each of `dtypes`. `tolerance` counts multiples of `TOLERANCE`; 0 wants the formula's result
+    rounded, to the bit. With `absolute` errors are measured beside 1 for results that are
+    smaller. `covers` names the registered ops that it stands for besides its own name.
 
     >>> import numpy as np
     >>> import lumus as lm
@@ -171,8 +171,9 @@ _NARROWER: tuple[tuple[int, ...], ...] = ((), (3, 1), (4,), (1, 3, 4), (2, 1, 1)
 def elementwise_cases(*domains: Domain, kwargs: Mapping[str, Any] | None = None) -> Cases:
     """Inputs for a function of as many operands as there are domains (one by default).
 
-    Equal shapes (0-d, one element, none, several axes, longer than a vector register), each operand
-    broadcast against the others, operands that repeat memory, and all special values with each other.
+    Equal shapes (0-d, one element, none, several axes, longer than a vector register), each
+    operand broadcast against the others, operands that repeat memory, and all special values with
+    each other.
     """
     operands = domains or (Domain(),)
     given = dict(kwargs or {})

@@ -83,7 +83,7 @@ def _laid_out(values: Array, dtype: DType[Any] | None, device: str, layout: Layo
 
 
 def elements(one: Tensor[Any]) -> Array:
-    """What a formula is given, and a result is compared as: floats in float64, others as they are."""
+    """What a formula is given and results are compared as: floats in float64."""
     plain = one.detach()
     if plain.dtype is bfloat16:
         plain = plain.astype(float32)
@@ -188,7 +188,7 @@ def check_gradients(spec: OpSpec, device: str = "cpu", *, order: int = 2) -> Non
 
 
 def _check_gradient(got: Array, want: Array, spec: OpSpec, dtype: DType[Any], where: str) -> None:
-    """Gradients are sums of products: errors are measured beside 1, and a few roundings are granted."""
+    """Gradients are sums of products: errors are measured beside 1, with a few roundings more."""
     tolerance = 4 * max(spec.tolerance, 1.0)
     _check_close(got, want, dtype, where, tolerance=tolerance, absolute=True)
 

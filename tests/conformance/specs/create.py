@@ -27,15 +27,39 @@ def upper(x: np.ndarray, offset: int = 0) -> np.ndarray:
 
 SPECS = [
     OpSpec(
-        name="diag", function=lm.diag, formula=lambda x, offset=0: np.diag(x, offset), dtypes=ALL,
-        tolerance=0, covers=("index", "index_put"),
+        name="diag",
+        function=lm.diag,
+        formula=lambda x, offset=0: np.diag(x, offset),
+        dtypes=ALL,
+        tolerance=0,
+        covers=("index", "index_put"),
         cases=one_input(
-            ((3, 3), {}), ((3, 5), {"offset": 1}), ((3, 5), {"offset": -2}), ((2, 3), {"offset": 9}),
-            ((3,), {}), ((2,), {"offset": 1}), ((2,), {"offset": -2}), ((0,), {}),
+            ((3, 3), {}),
+            ((3, 5), {"offset": 1}),
+            ((3, 5), {"offset": -2}),
+            ((2, 3), {"offset": 9}),
+            ((3,), {}),
+            ((2,), {"offset": 1}),
+            ((2,), {"offset": -2}),
+            ((0,), {}),
         ),
     ),
-    OpSpec(name="tril", function=lm.tril, formula=lower, cases=TRIANGLES, dtypes=ALL, tolerance=0,
-           covers=("where",)),
-    OpSpec(name="triu", function=lm.triu, formula=upper, cases=TRIANGLES, dtypes=ALL, tolerance=0,
-           covers=("where",)),
-]  # fmt: skip
+    OpSpec(
+        name="tril",
+        function=lm.tril,
+        formula=lower,
+        cases=TRIANGLES,
+        dtypes=ALL,
+        tolerance=0,
+        covers=("where",),
+    ),
+    OpSpec(
+        name="triu",
+        function=lm.triu,
+        formula=upper,
+        cases=TRIANGLES,
+        dtypes=ALL,
+        tolerance=0,
+        covers=("where",),
+    ),
+]

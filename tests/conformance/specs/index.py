@@ -1,4 +1,4 @@
-"""Indexing: what NumPy reads and writes, element by element; duplicates, negative indices, masks."""
+"""Indexing: what NumPy reads and writes; duplicates, negative indices, masks."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -101,7 +101,7 @@ def added(x: Any, values: Any, index: Any) -> Any:
     return result
 
 
-# -------------------------------------------------------------------------- along an axis, and inner
+# ------------------------------------------------------------------------ along an axis, and inner
 
 
 def take_cases(source: Source) -> Iterable[Case]:
@@ -133,7 +133,11 @@ def index_add_cases(source: Source) -> Iterable[Case]:
     for shape, count, axis in (((5,), 7, 0), (SHAPE, 2, 1), (SHAPE, 6, -1), (SHAPE, 0, 0)):
         values = list(shape)
         values[axis] = count
-        inputs = (source.draw(shape), source.indices((count,), shape[axis]), source.draw(tuple(values)))
+        inputs = (
+            source.draw(shape),
+            source.indices((count,), shape[axis]),
+            source.draw(tuple(values)),
+        )
         yield Case(f"{count} of {shape} along {axis}", inputs, {"axis": axis})
 
 
@@ -176,8 +180,15 @@ def index_put(x: Any, values: Any, *indices: Any, accumulate: bool) -> Any:
 
 
 def last_writer_cases(source: Source) -> Iterable[Case]:
-    for shapes, bounds in ((((7,),), (3,)), (((2, 1), (5,)), (2, 2)), (((),), (4,)), (((0,),), (2,))):
-        indices = [source.indices(shape, bound) for shape, bound in zip(shapes, bounds, strict=True)]
+    for shapes, bounds in (
+        (((7,),), (3,)),
+        (((2, 1), (5,)), (2, 2)),
+        (((),), (4,)),
+        (((0,),), (2,)),
+    ):
+        indices = [
+            source.indices(shape, bound) for shape, bound in zip(shapes, bounds, strict=True)
+        ]
         yield Case(f"indices {shapes}", tuple(indices), {"bounds": bounds})
 
 
@@ -192,75 +203,154 @@ def last_writers(*indices: Any, bounds: Any) -> Any:
 
 SPECS = [
     OpSpec(
-        name="getitem", function=getitem, formula=read, cases=reading_cases, dtypes=ALL, tolerance=0,
+        name="getitem",
+        function=getitem,
+        formula=read,
+        cases=reading_cases,
+        dtypes=ALL,
+        tolerance=0,
         covers=("slice", "unslice", "index", "index_put"),
     ),
     OpSpec(
-        name="at.set", function=at_set, formula=written, cases=writing_cases, dtypes=ALL, tolerance=0,
+        name="at.set",
+        function=at_set,
+        formula=written,
+        cases=writing_cases,
+        dtypes=ALL,
+        tolerance=0,
         covers=("index_put", "last_writer", "slice_put"),
         edges=(
             Edge(
-                "duplicates, only the last gets gradient", ([1.0, 2.0, 3.0], [10.0, 20.0]),
-                ([1.0, 0.0, 1.0], [0.0, 1.0]), kwargs={"index": np.array([1, 1])},
+                "duplicates, only the last gets gradient",
+                ([1.0, 2.0, 3.0], [10.0, 20.0]),
+                ([1.0, 0.0, 1.0], [0.0, 1.0]),
+                kwargs={"index": np.array([1, 1])},
             ),
             Edge(
-                "S2 slice overwritten", ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0]),
-                ([1.0, 0.0, 0.0, 1.0], [1.0, 1.0]), kwargs={"index": slice(1, 3)},
+                "S2 slice overwritten",
+                ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0]),
+                ([1.0, 0.0, 0.0, 1.0], [1.0, 1.0]),
+                kwargs={"index": slice(1, 3)},
             ),
         ),
     ),
     OpSpec(
-        name="at.add", function=at_add, formula=added, cases=writing_cases, dtypes=NUMBERS,
-        absolute=True, tolerance=2, covers=("index_put", "unslice"),
+        name="at.add",
+        function=at_add,
+        formula=added,
+        cases=writing_cases,
+        dtypes=NUMBERS,
+        absolute=True,
+        tolerance=2,
+        covers=("index_put", "unslice"),
         edges=(
             Edge(
-                "duplicates accumulate", ([1.0, 2.0], [10.0, 20.0]), ([3.0, 5.0], [5.0, 5.0]),
-                grad=[3.0, 5.0], kwargs={"index": np.array([1, 1])},
+                "duplicates accumulate",
+                ([1.0, 2.0], [10.0, 20.0]),
+                ([3.0, 5.0], [5.0, 5.0]),
+                grad=[3.0, 5.0],
+                kwargs={"index": np.array([1, 1])},
             ),
         ),
     ),
     OpSpec(
-        name="setitem", function=setitem, formula=written, cases=writing_cases, dtypes=ALL,
-        tolerance=0, differentiable=False, covers=("copy",),
+        name="setitem",
+        function=setitem,
+        formula=written,
+        cases=writing_cases,
+        dtypes=ALL,
+        tolerance=0,
+        differentiable=False,
+        covers=("copy",),
     ),
     OpSpec(
-        name="take", function=lm.take, formula=np.take, cases=take_cases, dtypes=ALL, fixed=(1,),
-        tolerance=0, covers=("index", "index_put"),
+        name="take",
+        function=lm.take,
+        formula=np.take,
+        cases=take_cases,
+        dtypes=ALL,
+        fixed=(1,),
+        tolerance=0,
+        covers=("index", "index_put"),
         edges=(
-            Edge("duplicates accumulate", ([1.0, 2.0], [1, 1, -1]), ([0.0, 6.0], None),
-                 grad=[1.0, 2.0, 3.0], kwargs={"axis": 0}),
+            Edge(
+                "duplicates accumulate",
+                ([1.0, 2.0], [1, 1, -1]),
+                ([0.0, 6.0], None),
+                grad=[1.0, 2.0, 3.0],
+                kwargs={"axis": 0},
+            ),
         ),
     ),
     OpSpec(
-        name="take_along_axis", function=lm.take_along_axis, formula=np.take_along_axis,
-        cases=along_axis_cases, dtypes=ALL, fixed=(1,), tolerance=0,
+        name="take_along_axis",
+        function=lm.take_along_axis,
+        formula=np.take_along_axis,
+        cases=along_axis_cases,
+        dtypes=ALL,
+        fixed=(1,),
+        tolerance=0,
         edges=(
-            Edge("duplicates accumulate", ([1.0, 2.0], [1, 1, -1]), ([0.0, 6.0], None),
-                 grad=[1.0, 2.0, 3.0], kwargs={"axis": 0}),
+            Edge(
+                "duplicates accumulate",
+                ([1.0, 2.0], [1, 1, -1]),
+                ([0.0, 6.0], None),
+                grad=[1.0, 2.0, 3.0],
+                kwargs={"axis": 0},
+            ),
         ),
     ),
     OpSpec(
-        name="scatter_add", function=lm.scatter_add, formula=scattered, cases=scatter_cases,
-        dtypes=NUMBERS, fixed=(1,), absolute=True, tolerance=2,
+        name="scatter_add",
+        function=lm.scatter_add,
+        formula=scattered,
+        cases=scatter_cases,
+        dtypes=NUMBERS,
+        fixed=(1,),
+        absolute=True,
+        tolerance=2,
     ),
     OpSpec(
-        name="index_add", function=lm.index_add, formula=index_added, cases=index_add_cases,
-        dtypes=NUMBERS, fixed=(1,), absolute=True, tolerance=2, covers=("index_put",),
+        name="index_add",
+        function=lm.index_add,
+        formula=index_added,
+        cases=index_add_cases,
+        dtypes=NUMBERS,
+        fixed=(1,),
+        absolute=True,
+        tolerance=2,
+        covers=("index_put",),
     ),
     OpSpec(
-        name="index", function=lambda x, *indices: apply("index", x, *indices), fixed=(1, 2, 3),
-        formula=lambda x, *indices: np.array(x[indices]), cases=inner_cases, dtypes=ALL, tolerance=0,
+        name="index",
+        function=lambda x, *indices: apply("index", x, *indices),
+        fixed=(1, 2, 3),
+        formula=lambda x, *indices: np.array(x[indices]),
+        cases=inner_cases,
+        dtypes=ALL,
+        tolerance=0,
     ),
     OpSpec(
-        name="index_put", formula=index_put, cases=inner_put_cases, dtypes=ALL, fixed=(2, 3, 4),
+        name="index_put",
+        formula=index_put,
+        cases=inner_put_cases,
+        dtypes=ALL,
+        fixed=(2, 3, 4),
         function=lambda x, values, *indices, accumulate: apply(
             "index_put", x, values, *indices, accumulate=accumulate
         ),
-        absolute=True, tolerance=2,
+        absolute=True,
+        tolerance=2,
     ),
     OpSpec(
-        name="last_writer", formula=last_writers, cases=last_writer_cases, dtypes=(lm.int64,),
+        name="last_writer",
+        formula=last_writers,
+        cases=last_writer_cases,
+        dtypes=(lm.int64,),
         function=lambda *indices, bounds: apply("last_writer", *indices, bounds=bounds),
-        fixed=(0, 1), result=lambda dtype: lm.bool_, tolerance=0, differentiable=False,
+        fixed=(0, 1),
+        result=lambda dtype: lm.bool_,
+        tolerance=0,
+        differentiable=False,
     ),
-]  # fmt: skip
+]

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 
 import lumus as lm
-from lumus.nn import functional as F
+from lumus.nn import functional
 from lumus.testing.op_spec import Case, Edge, OpSpec, Source
 
 FLOATS = (lm.float64, lm.float32)
@@ -48,7 +48,9 @@ def cross_entropy(
             losses.append(0.0)
             continue
         logs = log_softmax(row) if are_logits else [float(one) for one in row]
-        even = sum(w * log for w, log in zip(weights, logs, strict=True)) * label_smoothing / classes
+        even = (
+            sum(w * log for w, log in zip(weights, logs, strict=True)) * label_smoothing / classes
+        )
         losses.append(float(-(1 - label_smoothing) * weights[target] * logs[target] - even))
         divisor += weights[target]
     if reduction == "none":
@@ -134,28 +136,53 @@ def with_weight(function: Any) -> Any:
 
 SPECS = [
     OpSpec(
-        name="cross_entropy", function=with_weight(F.cross_entropy), formula=cross_entropy,
-        cases=smoothed_cases, dtypes=FLOATS, fixed=(1,), absolute=True, tolerance=4,
+        name="cross_entropy",
+        function=with_weight(functional.cross_entropy),
+        formula=cross_entropy,
+        cases=smoothed_cases,
+        dtypes=FLOATS,
+        fixed=(1,),
+        absolute=True,
+        tolerance=4,
         edges=(
-            Edge("all ignored", ([[1.0, 2.0]], [7]), ([[0.0, 0.0]], None), kwargs={"ignore_index": 7}),
+            Edge(
+                "all ignored", ([[1.0, 2.0]], [7]), ([[0.0, 0.0]], None), kwargs={"ignore_index": 7}
+            ),
             Edge("far apart", ([[0.0, 1e4]], [0]), ([[-1.0, 1.0]], None)),
             Edge(
-                "an ignored row of infinities", ([[INF, INF], [0.0, 0.0]], [9, 1]),
-                ([[0.0, 0.0], [0.5, -0.5]], None), kwargs={"ignore_index": 9},
+                "an ignored row of infinities",
+                ([[INF, INF], [0.0, 0.0]], [9, 1]),
+                ([[0.0, 0.0], [0.5, -0.5]], None),
+                kwargs={"ignore_index": 9},
             ),
         ),
     ),
     OpSpec(
-        name="nll_loss", function=with_weight(F.nll_loss), formula=nll, cases=classified_cases,
-        dtypes=FLOATS, fixed=(1,), absolute=True, tolerance=4,
+        name="nll_loss",
+        function=with_weight(functional.nll_loss),
+        formula=nll,
+        cases=classified_cases,
+        dtypes=FLOATS,
+        fixed=(1,),
+        absolute=True,
+        tolerance=4,
         edges=(
-            Edge("all ignored", ([[-1.0, -2.0]], [7]), ([[0.0, 0.0]], None),
-                 kwargs={"ignore_index": 7}),
+            Edge(
+                "all ignored",
+                ([[-1.0, -2.0]], [7]),
+                ([[0.0, 0.0]], None),
+                kwargs={"ignore_index": 7},
+            ),
         ),
     ),
     OpSpec(
-        name="mse_loss", function=F.mse_loss, formula=squared_error, cases=pair_cases,
-        dtypes=FLOATS, absolute=True, tolerance=4,
+        name="mse_loss",
+        function=functional.mse_loss,
+        formula=squared_error,
+        cases=pair_cases,
+        dtypes=FLOATS,
+        absolute=True,
+        tolerance=4,
         edges=(Edge("equal", ([2.0, 3.0], [2.0, 3.0]), ([0.0, 0.0], [0.0, 0.0])),),
     ),
-]  # fmt: skip
+]

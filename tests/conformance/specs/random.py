@@ -1,4 +1,4 @@
-"""Random numbers: Philox in Python ints, from its definition; dropout with the mask that follows."""
+"""Random numbers: Philox in Python ints, from its definition; dropout with that mask."""
 
 import math
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import numpy as np
 
 import lumus as lm
 from lumus.core.dispatch import apply
-from lumus.nn import functional as F
+from lumus.nn import functional
 from lumus.testing.op_spec import FLOATS, Case, Edge, OpSpec, Source
 
 WORD = 2**32 - 1
@@ -116,7 +116,7 @@ def dropout_cases(source: Source) -> Iterable[Case]:
 
 
 def dropout(x: Any, probability: float) -> Any:
-    return F.dropout(x, probability, generator=lm.random.Generator(SEED))
+    return functional.dropout(x, probability, generator=lm.random.Generator(SEED))
 
 
 def dropped(x: Any, probability: float) -> Any:
@@ -130,7 +130,9 @@ def dropped(x: Any, probability: float) -> Any:
 SPECS = [
     random("uniform", distribution_cases("uniform"), FLOATS),
     random("normal", distribution_cases("normal"), FLOATS, tolerance=4),
-    random("bernoulli", distribution_cases("bernoulli", ((0.0, 1), (0.25, 1), (1.0, 1))), (lm.bool_,)),
+    random(
+        "bernoulli", distribution_cases("bernoulli", ((0.0, 1), (0.25, 1), (1.0, 1))), (lm.bool_,)
+    ),
     random(
         "integers",
         distribution_cases("integers", ((0, 10), (-7, 100), (5, 6))),
@@ -143,7 +145,13 @@ SPECS = [
         cases=dropout_cases,
         edges=(
             Edge("R1 p = 1", ([1.0, math.inf],), ([0.0, 0.0],), kwargs={"probability": 1.0}),
-            Edge("R1 p = 0", ([1.0, -2.0],), ([3.0, 4.0],), grad=[3.0, 4.0], kwargs={"probability": 0.0}),
+            Edge(
+                "R1 p = 0",
+                ([1.0, -2.0],),
+                ([3.0, 4.0],),
+                grad=[3.0, 4.0],
+                kwargs={"probability": 0.0},
+            ),
         ),
     ),
 ]

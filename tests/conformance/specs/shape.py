@@ -26,7 +26,13 @@ def one_input(*calls: tuple[tuple[int, ...], dict[str, Any]]) -> Any:
 def exact(name: str, formula: Any, cases: Any, **fields: Any) -> OpSpec:
     function = fields.pop("function", None) or getattr(lm, name)
     return OpSpec(
-        name=name, function=function, formula=formula, cases=cases, dtypes=ALL, tolerance=0, **fields
+        name=name,
+        function=function,
+        formula=formula,
+        cases=cases,
+        dtypes=ALL,
+        tolerance=0,
+        **fields,
     )
 
 
@@ -56,7 +62,13 @@ def joined_cases(source: Source) -> Iterable[Case]:
 
 
 def stacked_cases(source: Source) -> Iterable[Case]:
-    for shape, count, axis in (((), 2, 0), ((3,), 2, 1), ((2, 3), 3, -1), ((0,), 2, 0), ((2,), 1, 0)):
+    for shape, count, axis in (
+        ((), 2, 0),
+        ((3,), 2, 1),
+        ((2, 3), 3, -1),
+        ((0,), 2, 0),
+        ((2,), 1, 0),
+    ):
         inputs = tuple(source.draw(shape) for _ in range(count))
         yield Case(f"{count} of shape {shape}, axis {axis}", inputs, {"axis": axis})
 
@@ -166,7 +178,9 @@ SPECS = [
     exact(
         "flip",
         lambda x, axis=None: np.flip(x, axis),
-        one_input((SHAPE, {}), (SHAPE, {"axis": 1}), (SHAPE, {"axis": (0, -1)}), ((0,), {}), ((), {})),
+        one_input(
+            (SHAPE, {}), (SHAPE, {"axis": 1}), (SHAPE, {"axis": (0, -1)}), ((0,), {}), ((), {})
+        ),
         covers=("slice", "unslice"),
     ),
     exact(
