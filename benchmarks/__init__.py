@@ -1,0 +1,1 @@
+"""Speed and memory of lumus beside its peers."""

@@ -1,0 +1,81 @@
+"""The cases: what is measured, on which inputs, and the ratio to PyTorch that is aimed at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`calls` operations make up one call of the case; `target` is a ratio of times (or of memory)."""
+
+    name: str
+    what: str
+    target: float
+    calls: int = 1
+    relative_error: float = 1e-4
+
+
+CASES = [
+    Case("add_no_grad", "add, 10 elements, no grad", 1.2, calls=1000),
+    Case("add_grad", "add, 10 elements, with grad", 1.2, calls=1000),
+    Case("chain", "chain of 100 small ops, forward + backward, per op", 1.6, calls=100),
+    Case("gelu_chain", "gelu(x*w+b)*s, 10^6 floats, eager", 2.5),
+    Case("sum_0", "sum over axis 0 of 4096x1024", 1.0),
+    Case("sum_1", "sum over axis 1 of 4096x1024", 1.0),
+    Case("mean_0", "mean over axis 0 of 4096x1024", 1.0),
+    Case("mean_1", "mean over axis 1 of 4096x1024", 1.0),
+    Case("max_0", "max over axis 0 of 4096x1024", 1.0),
+    Case("max_1", "max over axis 1 of 4096x1024", 1.0),
+    Case("argmax", "argmax of 10^6", 5.0),
+    Case("softmax", "softmax 4096x1024, forward + backward", 1.2),
+    Case("transpose", "transpose + copy 4096x4096", 2.5),
+    Case("matmul_mlp", "matmul 64x784x512", 0.9),
+    Case("matmul_gpt", "matmul 512x384x1536", 0.9),
+    Case("matmul_1024", "matmul 1024^3", 0.9),
+    Case("adam", "Adam update of 10^7 parameters", 5.0),
+    Case("mlp", "training step MLP 784-256-128-10, batch 64, Adam", 1.5, relative_error=1e-3),
+]
+
+
+def inputs(name: str) -> Arrays:
+    """The same arrays for each library."""
+    random = np.random.default_rng(7)
+
+    def normal(*shape: int) -> Any:
+        return random.standard_normal(shape, dtype=np.float32)
+
+    if name in ("add_no_grad", "add_grad", "chain"):
+        return {"a": np.ones(10, np.float32), "b": np.ones(10, np.float32)}
+    if name == "gelu_chain":
+        return {"x": normal(1000, 1000), "w": normal(1000), "b": normal(1000), "s": normal(1000)}
+    if name == "softmax":
+        return {"x": normal(4096, 1024), "grad": normal(4096, 1024)}
+    if name == "argmax":
+        return {"x": normal(1_000_000)}
+    if name == "transpose":
+        return {"x": normal(4096, 4096)}
+    if name.startswith("matmul"):
+        rows, inner, columns = {
+            "matmul_mlp": (64, 784, 512),
+            "matmul_gpt": (512, 384, 1536),
+            "matmul_1024": (1024, 1024, 1024),
+        }[name]
+        return {"a": normal(rows, inner), "b": normal(inner, columns)}
+    if name == "adam":
+        return {"p": normal(10_000_000), "g": normal(10_000_000)}
+    if name == "mlp":
+        sizes = (784, 256, 128, 10)
+        arrays: Arrays = {}
+        for place, (wide, narrow) in enumerate(zip(sizes, sizes[1:], strict=False)):
+            arrays[f"w{place}"] = normal(narrow, wide) / np.float32(np.sqrt(wide))
+            arrays[f"b{place}"] = np.zeros(narrow, np.float32)
+        arrays["x"] = normal(8, 64, 784)
+        arrays["y"] = random.integers(0, 10, (8, 64))
+        return arrays
+    return {"x": normal(4096, 1024)}

@@ -1,0 +1,1 @@
+"""The same work in each library; one file a library."""

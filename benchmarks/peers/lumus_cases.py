@@ -1,0 +1,117 @@
+"""The cases in lumus. `make(name, arrays)` returns (call, number): run once, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lumus as lm
+
+Made = tuple[Callable[[], Any], Callable[[Any], float]]
+
+
+def start(threads: int) -> None:
+    lm.set_num_threads(threads)
+
+
+def make(name: str, arrays: dict[str, Any]) -> Made:
+    if name == "mlp":
+        return _mlp(arrays)
+    tensors = {key: lm.tensor(value) for key, value in arrays.items()}
+    if name in ("add_no_grad", "add_grad"):
+        return _add(tensors, with_grad=name == "add_grad")
+    if name == "chain":
+        return _chain(tensors["a"].requires_grad_())
+    if name == "softmax":
+        return _softmax(tensors)
+    if name == "adam":
+        return _adam(tensors)
+    call = _plain(name, tensors)
+
+    def run() -> Any:
+        with lm.no_grad():
+            return call()
+
+    return run, lambda result: float(result.reshape(-1)[0])
+
+
+def _plain(name: str, t: dict[str, Any]) -> Callable[[], Any]:
+    if name == "gelu_chain":
+        x, w, b, s = t["x"], t["w"], t["b"], t["s"]
+        return lambda: (x * w + b).gelu("tanh") * s
+    if name.startswith("matmul"):
+        a, b = t["a"], t["b"]
+        return lambda: a @ b
+    x = t["x"]
+    if name == "argmax":
+        return x.argmax
+    if name == "transpose":
+        return lambda: x.T.copy()
+    reduction, axis = name.split("_")
+    return lambda: getattr(x, reduction)(axis=int(axis))
+
+
+def _add(t: dict[str, Any], *, with_grad: bool) -> Made:
+    a, b = t["a"], t["b"]
+    if with_grad:
+        a.requires_grad_()
+
+    def call() -> Any:
+        for _ in range(1000):
+            c = a + b
+        return c
+
+    return call, lambda result: float(result[0])
+
+
+def _chain(leaf: Any) -> Made:
+    def call() -> Any:
+        x = leaf
+        for _ in range(50):
+            x = x.tanh()
+            x = x * 1.01
+        return x.sum().backward()[leaf]
+
+    return call, lambda result: float(result[0])
+
+
+def _softmax(t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+    return lambda: x.softmax(axis=-1).backward(grad)[x], lambda result: float(result[0, 0])
+
+
+def _adam(t: dict[str, Any]) -> Made:
+    parameter = lm.nn.Parameter(t["p"])
+    optimizer = lm.optim.Adam([parameter], lr=1e-3)
+    store = lm.GradStore()
+
+    def call() -> Any:
+        store.replace(parameter, t["g"])
+        optimizer.step(store)
+        return parameter
+
+    return call, lambda result: float(result.detach()[0])
+
+
+def _mlp(arrays: dict[str, Any]) -> Made:
+    layers: list[Any] = []
+    for place in range(3):
+        out_features, in_features = arrays[f"w{place}"].shape
+        layer = lm.nn.Linear(in_features, out_features)
+        layer.weight.detach().copy_(lm.tensor(arrays[f"w{place}"]))
+        layer.bias.detach().copy_(lm.tensor(arrays[f"b{place}"]))
+        layers += [layer, lm.nn.ReLU()]
+    model = lm.nn.Sequential(*layers[:-1])
+    optimizer = lm.optim.Adam(model.parameters(), lr=1e-3)
+    batches = [(lm.tensor(x), lm.tensor(y)) for x, y in zip(arrays["x"], arrays["y"], strict=True)]
+    step = 0
+
+    def call() -> Any:
+        nonlocal step
+        x, y = batches[step % len(batches)]
+        step += 1
+        loss = lm.nn.functional.cross_entropy(model(x), y)
+        optimizer.step(loss.backward())
+        return loss.detach()
+
+    return call, float

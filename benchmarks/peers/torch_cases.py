@@ -1,0 +1,127 @@
+"""The cases in PyTorch, eager, with its default optimisers: as most users write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+Made = tuple[Callable[[], Any], Callable[[Any], float]]
+
+
+def start(threads: int) -> None:
+    torch.set_num_threads(threads)
+
+
+def make(name: str, arrays: dict[str, Any]) -> Made:
+    if name == "mlp":
+        return _mlp(arrays)
+    tensors = {key: torch.from_numpy(value) for key, value in arrays.items()}
+    if name in ("add_no_grad", "add_grad"):
+        return _add(tensors, with_grad=name == "add_grad")
+    if name == "chain":
+        return _chain(tensors["a"].requires_grad_())
+    if name == "softmax":
+        return _softmax(tensors)
+    if name == "adam":
+        return _adam(tensors)
+    call = torch.no_grad()(_plain(name, tensors))
+    return call, lambda result: result.reshape(-1)[0].item()
+
+
+def _plain(name: str, t: dict[str, Any]) -> Callable[[], Any]:
+    if name == "gelu_chain":
+        x, w, b, s = t["x"], t["w"], t["b"], t["s"]
+        return lambda: F.gelu(x * w + b, approximate="tanh") * s
+    if name.startswith("matmul"):
+        a, b = t["a"], t["b"]
+        return lambda: a @ b
+    x = t["x"]
+    if name == "argmax":
+        return lambda: x.argmax()
+    if name == "transpose":
+        return lambda: x.t().contiguous()
+    reduction, axis = name.split("_")
+    method = "amax" if reduction == "max" else reduction
+    return lambda: getattr(x, method)(int(axis))
+
+
+def _add(t: dict[str, Any], *, with_grad: bool) -> Made:
+    a, b = t["a"], t["b"]
+    if with_grad:
+        a.requires_grad_()
+
+    def call() -> Any:
+        for _ in range(1000):
+            c = a + b
+        return c
+
+    return call, lambda result: result[0].item()
+
+
+def _chain(leaf: Any) -> Made:
+    def call() -> Any:
+        leaf.grad = None
+        x = leaf
+        for _ in range(50):
+            x = torch.tanh(x)
+            x = x * 1.01
+        x.sum().backward()
+        return leaf.grad
+
+    return call, lambda result: result[0].item()
+
+
+def _softmax(t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+
+    def call() -> Any:
+        x.grad = None
+        torch.softmax(x, -1).backward(grad)
+        return x.grad
+
+    return call, lambda result: result[0, 0].item()
+
+
+def _adam(t: dict[str, Any]) -> Made:
+    parameter = t["p"].requires_grad_()
+    parameter.grad = t["g"]
+    optimizer = torch.optim.Adam([parameter], lr=1e-3)
+
+    def call() -> Any:
+        optimizer.step()
+        return parameter
+
+    return call, lambda result: result.detach()[0].item()
+
+
+def _mlp(arrays: dict[str, Any]) -> Made:
+    layers: list[Any] = []
+    for place in range(3):
+        out_features, in_features = arrays[f"w{place}"].shape
+        layer = torch.nn.Linear(in_features, out_features)
+        with torch.no_grad():
+            layer.weight.copy_(torch.from_numpy(arrays[f"w{place}"]))
+            layer.bias.copy_(torch.from_numpy(arrays[f"b{place}"]))
+        layers += [layer, torch.nn.ReLU()]
+    model = torch.nn.Sequential(*layers[:-1])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    batches = [
+        (torch.from_numpy(x), torch.from_numpy(y))
+        for x, y in zip(arrays["x"], arrays["y"], strict=True)
+    ]
+    step = 0
+
+    def call() -> Any:
+        nonlocal step
+        x, y = batches[step % len(batches)]
+        step += 1
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return call, float
