@@ -74,7 +74,12 @@ class ArgumentError(LumusError, ValueError):
 
 
 class IndexRangeError(LumusError, IndexError):
-    """An index outside its axis. Fields: ``index``, ``bound``, ``axis``, ``position``."""
+    """An index outside its axis; ``position`` is where it stands in a tensor of indices."""
+
+    index: int
+    bound: int
+    axis: int
+    position: tuple[int, ...]
 
 
 class DeviceError(LumusError, ValueError):

@@ -210,12 +210,22 @@ def _check_devices(name: str, specs: tuple[Spec, ...]) -> None:
 
 def index_error(name: str, error: Any) -> IndexRangeError:
     """The user's error for a bad index that a kernel met."""
-    value, bound, position, axis = error.args[:4]
+    return _out_of_range(name, *error.args[:4])
+
+
+def index_error_of(op: str, axis: int, error: IndexRangeError) -> IndexRangeError:
+    """The same error from the view of the function that the user called, on an axis of its tensor."""
+    return _out_of_range(op, error.index, error.bound, error.position, axis)
+
+
+def _out_of_range(
+    op: str, index: int, bound: int, position: tuple[int, ...], axis: int
+) -> IndexRangeError:
+    where = f" (at position {list(position)} of the indices)" if position else ""
     return IndexRangeError(
-        f"{name}: index {value} is out of range for axis {axis} of length {bound} "
-        f"(at position {list(position)} of the indices)",
-        op=name,
-        index=value,
+        f"{op}: index {index} is out of range for axis {axis} of length {bound}{where}",
+        op=op,
+        index=index,
         bound=bound,
         position=tuple(position),
         axis=axis,
@@ -320,7 +330,10 @@ def _run_into(
     mode: Mode,
 ) -> None:
     if mode.interpreter is None:
-        plan.into([target.data for target in targets], [tensor.data for tensor in inputs])
+        try:
+            plan.into([target.data for target in targets], [tensor.data for tensor in inputs])
+        except _native.IndexOutOfRange as error:
+            raise index_error(spelled, error) from None
     else:
         mode.interpreter.run_into(plan, targets, inputs)
     site = call_site()

@@ -8,11 +8,18 @@ from typing import Any, cast
 import numpy as np
 
 from lumus.core.broadcast import broadcast_shapes
-from lumus.core.dispatch import apply, apply_into, call, check_writable, composite
+from lumus.core.dispatch import (
+    apply,
+    apply_into,
+    call,
+    check_writable,
+    composite,
+    index_error_of,
+)
 from lumus.core.dtypes import promote
 from lumus.core.mode import MODE
 from lumus.core.tensor import Index, Tensor, require_operand
-from lumus.errors import ShapeError
+from lumus.errors import IndexRangeError, ShapeError
 from lumus.ops.index.selection import Selection, read, select
 
 
@@ -34,16 +41,19 @@ def setitem(x: Tensor[Any], index: Index, value: Any) -> None:
         call("copy_", base, values, spelled="setitem")
         return
     moved = base.permute_dims(selection.order)
-    apply_into(
-        "index_put",
-        moved,
-        moved,
-        _moved_values(values, selection),
-        *selection.indices,
-        functional=functional,
-        spelled="setitem",
-        accumulate=False,
-    )
+    try:
+        apply_into(
+            "index_put",
+            moved,
+            moved,
+            _moved_values(values, selection),
+            *selection.indices,
+            functional=functional,
+            spelled="setitem",
+            accumulate=False,
+        )
+    except IndexRangeError as error:
+        raise index_error_of("setitem", selection.sources[error.axis], error) from None
 
 
 @composite("at_set")
@@ -65,13 +75,17 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
     if selection.indices:
         base = selection.view(x)
         moved = base.permute_dims(selection.order)
-        changed = apply(
-            "index_put",
-            moved,
-            _moved_values(values, selection),
-            *selection.indices,
-            accumulate=accumulate,
-        )
+        try:
+            changed = apply(
+                "index_put",
+                moved,
+                _moved_values(values, selection),
+                *selection.indices,
+                accumulate=accumulate,
+            )
+        except IndexRangeError as error:
+            op = "at.add" if accumulate else "at.set"
+            raise index_error_of(op, selection.sources[error.axis], error) from None
         order = selection.order
         back = tuple(sorted(range(len(order)), key=order.__getitem__))
         values = changed.permute_dims(back)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from lumus.core.broadcast import normalize_axis
-from lumus.core.dispatch import apply, composite
+from lumus.core.dispatch import apply, composite, index_error_of
 from lumus.core.dtypes import promote
 from lumus.core.kinds import Int, K
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
-from lumus.errors import ShapeError
+from lumus.errors import IndexRangeError, ShapeError
 from lumus.ops.index.take import index_tensor
 
 
@@ -47,11 +47,14 @@ def index_add(
         )
     front = (axis, *(place for place in range(x.ndim) if place != axis))
     back = tuple(sorted(range(x.ndim), key=front.__getitem__))
-    summed = apply(
-        "index_put",
-        x.permute_dims(front),
-        values.astype(x.dtype).permute_dims(front),
-        index,
-        accumulate=True,
-    )
+    try:
+        summed = apply(
+            "index_put",
+            x.permute_dims(front),
+            values.astype(x.dtype).permute_dims(front),
+            index,
+            accumulate=True,
+        )
+    except IndexRangeError as error:
+        raise index_error_of("index_add", axis, error) from None
     return cast("Tensor[K]", summed.permute_dims(back))

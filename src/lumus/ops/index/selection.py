@@ -16,7 +16,7 @@ import numpy as np
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device
-from lumus.core.dispatch import apply, call
+from lumus.core.dispatch import apply, call, index_error_of
 from lumus.core.dtypes import int64
 from lumus.core.frozen import frozen
 from lumus.core.kinds import Int
@@ -31,7 +31,8 @@ class Selection:
     """A slice of each axis; then, of that view reshaped to `shape`, perhaps index tensors on `axes`.
 
     Without index tensors the selection has shape `shape`. With them the result of indexing has their
-    common axes in front, `place` says where those belong.
+    common axes in front, `place` says where those belong. `sources` are the tensor's own axes that the
+    index tensors stand on.
     """
 
     starts: tuple[int, ...]
@@ -41,6 +42,7 @@ class Selection:
     axes: tuple[int, ...] = ()
     indices: tuple[Tensor[Int], ...] = ()
     place: int = 0
+    sources: tuple[int, ...] = ()
 
     def view(self, x: Tensor[Any]) -> Tensor[Any]:
         """The sliced view, with new axes in and int-indexed axes out."""
@@ -80,6 +82,7 @@ def select(x: Tensor[Any], index: Index) -> Selection:
     starts, sizes, steps = [0] * x.ndim, list(x.shape), [1] * x.ndim
     shape: list[int] = []
     axes: list[int] = []
+    sources: list[int] = []
     indices: list[Tensor[Int]] = []
     positions: list[int] = []
     axis = 0
@@ -94,6 +97,7 @@ def select(x: Tensor[Any], index: Index) -> Selection:
         elif isinstance(item, Tensor) or advanced:
             one = item if isinstance(item, Tensor) else _scalar_index(item, length, axis, x.device)
             axes.append(len(shape))
+            sources.append(axis)
             indices.append(one)
             positions.append(position)
             shape.append(length)
@@ -103,12 +107,20 @@ def select(x: Tensor[Any], index: Index) -> Selection:
     neighbours = bool(positions) and positions[-1] - positions[0] == len(positions) - 1
     place = axes[0] if neighbours else 0
     return Selection(
-        tuple(starts), tuple(sizes), tuple(steps), tuple(shape), tuple(axes), tuple(indices), place
+        tuple(starts),
+        tuple(sizes),
+        tuple(steps),
+        tuple(shape),
+        tuple(axes),
+        tuple(indices),
+        place,
+        tuple(sources),
     )
 
 
 def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
     """The items, one for each axis of `x` and each new one: ellipsis filled in, masks as indices."""
+    _check_masks(x, index)
     items: list[Any] = []
     for item in index if isinstance(index, tuple) else (index,):
         items.extend(_item(item, x.device))
@@ -126,7 +138,6 @@ def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
         items[gaps[0] : gaps[0] + 1] = fill
     else:
         items.extend(fill)
-    _check_masks(x, index)
     return items
 
 
@@ -242,5 +253,8 @@ def read(x: Tensor[Any], selection: Selection) -> Tensor[Any]:
     if not selection.indices:
         return base
     moved = base.permute_dims(selection.order)
-    picked: Tensor[Any] = apply("index", moved, *selection.indices)
+    try:
+        picked: Tensor[Any] = apply("index", moved, *selection.indices)
+    except IndexRangeError as error:
+        raise index_error_of("index", selection.sources[error.axis], error) from None
     return picked.permute_dims(selection.result_order)

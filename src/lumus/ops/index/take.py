@@ -8,11 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from lumus.core.broadcast import normalize_axis
-from lumus.core.dispatch import apply, call, composite
+from lumus.core.dispatch import apply, call, composite, index_error_of
 from lumus.core.dtypes import int64
 from lumus.core.kinds import Int, K
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
+from lumus.errors import IndexRangeError
 
 
 def index_tensor(x: Tensor[Any], indices: Tensor[Int] | Sequence[Any], op: str) -> Tensor[Int]:
@@ -43,7 +44,10 @@ def take(x: Tensor[K], indices: Tensor[Int] | Sequence[Any], axis: int = 0) -> T
     axis = normalize_axis("take", axis, x.ndim)
     index = index_tensor(x, indices, "take")
     front = (axis, *(place for place in range(x.ndim) if place != axis))
-    picked = apply("index", x.permute_dims(front) if axis else x, index)
+    try:
+        picked = apply("index", x.permute_dims(front) if axis else x, index)
+    except IndexRangeError as error:
+        raise index_error_of("take", axis, error) from None
     if not axis:
         return cast("Tensor[K]", picked)
     rest = list(range(index.ndim, picked.ndim))

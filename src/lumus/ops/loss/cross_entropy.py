@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
@@ -138,13 +138,11 @@ def _nll(
     op: str,
 ) -> Tensor[Float]:
     axis = 0 if log_probabilities.ndim == 1 else 1
-    classes = log_probabilities.shape[axis]
     targets = targets.astype(int64)
     kept = _kept(targets, ignore_index)
     if kept is not None:
         targets = where(kept, targets, 0)
-    _check_range(op, targets, classes)
-    losses = -log_probabilities.take_along_axis(targets.expand_dims(axis), axis=axis).squeeze(axis)
+    losses = -_at_targets(op, log_probabilities, targets, axis)
     weights = None if weight is None else weight.take(targets)
     if weights is not None:
         losses = losses * weights
@@ -188,25 +186,40 @@ def _smoothed(
     return -weighted.sum(axis=axis) * (smoothing / classes)
 
 
-def _check_range(op: str, targets: Tensor[Int], classes: int) -> None:
-    """Negative targets would count from the end in an index; as classes they are mistakes."""
-    if not targets.size:
-        return
-    lowest = cast(
-        "int", apply("min", targets, axes=tuple(range(targets.ndim)), keepdims=False).item()
-    )
-    if lowest >= 0:
-        return
-    position = targets.argmin().item()
-    place = []
-    for length in reversed(targets.shape):
-        position, index = divmod(position, length)
+def _at_targets(
+    op: str, log_probabilities: Tensor[Float], targets: Tensor[Int], axis: int
+) -> Tensor[Float]:
+    """The log-probability of each target; raises IndexRangeError for what is no class."""
+    classes = log_probabilities.shape[axis]
+    if targets.size:
+        # A negative target would count from the end in an index; as a class it is a mistake.
+        lowest = apply("min", targets, axes=tuple(range(targets.ndim)), keepdims=False).item()
+        if lowest < 0:
+            raise _no_class(op, lowest, _place(targets.argmin().item(), targets.shape), classes)
+    try:
+        picked = log_probabilities.take_along_axis(targets.expand_dims(axis), axis=axis)
+    except IndexRangeError as error:
+        position = (*error.position[:axis], *error.position[axis + 1 :])
+        raise _no_class(op, error.index, position, classes) from None
+    return picked.squeeze(axis)
+
+
+def _place(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The position of an element given by its number in row-major order."""
+    place: list[int] = []
+    for length in reversed(shape):
+        number, index = divmod(number, length)
         place.append(index)
-    raise IndexRangeError(
-        f"{op}: target {lowest} at position {place[::-1]} is no class: there are {classes}",
-        hint="pass ignore_index for targets that do not count",
+    return tuple(reversed(place))
+
+
+def _no_class(op: str, target: int, position: tuple[int, ...], classes: int) -> IndexRangeError:
+    where_ = f" at position {list(position)}" if position else ""
+    return IndexRangeError(
+        f"{op}: target {target}{where_} is no class: there are {classes}, from 0 to {classes - 1}",
+        hint="pass ignore_index= for targets that do not count",
         op=op,
-        index=lowest,
+        index=target,
         bound=classes,
-        position=tuple(place[::-1]),
+        position=position,
     )

@@ -49,13 +49,17 @@ class ReduceOp(Op):
 
 
 def check_not_empty(op: str, shape: Shape, axes: tuple[int, ...]) -> None:
-    """Raises ShapeError when `op` would reduce over nothing and has no value for that."""
-    if any(shape[axis] == 0 for axis in axes) and 0 not in reduced_shape(shape, axes, False):
+    """Raises ShapeError when `op` would reduce over nothing and has no value for that.
+
+    Whether there are results at all does not matter: the rule looks at the reduced axes alone.
+    """
+    empty = [axis for axis in axes if shape[axis] == 0]
+    if empty:
         raise ShapeError(
-            f"{op}: no elements to reduce in shape {shape} over axis {axes}; "
-            f"{op} of nothing has no value",
+            f"{op}: axis {empty[0]} of shape {shape} has no elements, and {op} of nothing has no value",
             op=op,
             shape=shape,
+            axis=empty[0],
         )
 
 
