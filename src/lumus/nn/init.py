@@ -49,7 +49,8 @@ def fans(shape: Shape) -> tuple[int, int]:
     if len(shape) < 2:
         raise ShapeError(f"init: a weight needs at least two axes, got shape {tuple(shape)}")
     kernel = math.prod(shape[2:])
-    return shape[1] * kernel, shape[0] * kernel
+    # At least one: a weight without elements has no scale, and needs none.
+    return max(1, shape[1] * kernel), max(1, shape[0] * kernel)
 
 
 def uniform(

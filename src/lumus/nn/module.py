@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from reprlib import recursive_repr
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from lumus.autograd.modes import no_grad
+from lumus.core.dispatch import check_writable
 from lumus.core.kinds import Float
+from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor
-from lumus.errors import KindError, StateError
+from lumus.errors import ArgumentError, KindError, StateError
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -44,9 +47,10 @@ class _HasForward(Protocol[P, R_co]):
 class Module:
     """Base of models and layers. A subclass sets attributes and defines `forward`.
 
-    Attributes that are parameters, modules or tensors (and lists, tuples and dicts of them) are found
-    where they stand, in the order in which they were set; a tensor that is not a parameter is a buffer,
-    saved with the model but not trained. Calling the module calls `forward`, with its types.
+    Attributes that are parameters, modules or tensors (and lists, tuples and dicts of them) are
+    found where they stand, in the order in which they were set; a tensor that is not a parameter is
+    a buffer, saved with the model but not trained. A result kept as an attribute while its graph
+    lives is neither. Calling the module calls `forward`, with its types.
 
     >>> import lumus as lm
     >>> class Scale(lm.nn.Module):
@@ -64,7 +68,7 @@ class Module:
     def __call__(self: _HasForward[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co:
         return self.forward(*args, **kwargs)
 
-    # Contents --------------------------------------------------------------------------------------
+    # Contents -------------------------------------------------------------------------------------
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """(name, module) of this module (under `prefix`) and all below it, each once."""
@@ -73,16 +77,25 @@ class Module:
                 yield name, value
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """(name, parameter) of all parameters, each once; names are paths such as ``layers.0.weight``."""
-        for name, value in _walk(self, "", set()):
+        """(name, parameter) of all parameters, each once; a name is a path: ``layers.0.weight``.
+
+        Raises ArgumentError for a tensor that requires grad and is not a Parameter: it would be
+        saved, but not trained.
+        """
+        for name, value in _state(self):
             if isinstance(value, Parameter):
                 yield name, value
+            elif value.requires_grad:
+                raise ArgumentError(
+                    f"{type(self).__name__}: {name} requires grad, but is not a Parameter",
+                    hint="wrap it in lumus.nn.Parameter to train it, or .detach() it for a buffer",
+                )
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor[Any]]]:
         """(name, tensor) of all buffers, each once."""
-        for name, value in _walk(self, "", set()):
-            if isinstance(value, Tensor) and not isinstance(value, Parameter):
-                yield name, cast("Tensor[Any]", value)
+        for name, value in _state(self):
+            if not isinstance(value, Parameter):
+                yield name, value
 
     def parameters(self) -> list[Parameter]:
         """All parameters, each once."""
@@ -92,7 +105,7 @@ class Module:
         """All buffers, each once."""
         return [buffer for _, buffer in self.named_buffers()]
 
-    # Mode ------------------------------------------------------------------------------------------
+    # Mode -----------------------------------------------------------------------------------------
 
     def train(self, training: bool = True) -> Self:
         """Sets training mode here and below (dropout drops, batch norm measures); returns self."""
@@ -104,29 +117,29 @@ class Module:
         """Sets evaluation mode here and below; returns self."""
         return self.train(False)
 
-    # State -----------------------------------------------------------------------------------------
+    # State ----------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Tensor[Any]]:
-        """Parameters and buffers by name, off the graph, on the module's own memory."""
-        return {
-            name: cast("Tensor[Any]", value).detach()
-            for name, value in _walk(self, "", set())
-            if isinstance(value, Tensor)
-        }
+        """Parameters and buffers by name, off the graph, on the module's own memory.
+
+        Raises StateError when two of them have the same name (of dict keys such as ``1`` and "1").
+        """
+        return {name: value.detach() for name, value in self._named_state().items()}
 
     def load_state_dict(self, state: Mapping[str, Tensor[Any]], *, strict: bool = True) -> None:
-        """Copies values into the parameters and buffers of the same names.
+        """Copies values into the parameters and buffers of those names, converted to their dtype.
 
         Raises StateError, and changes nothing, with all that does not fit at once: names that are
-        missing or unexpected (accepted with ``strict=False``), and shapes or dtypes that differ.
+        missing or unexpected (accepted with ``strict=False``), and shapes or kinds that differ.
         """
-        own = {name: value for name, value in _walk(self, "", set()) if isinstance(value, Tensor)}
+        own = self._named_state()
         missing = [name for name in own if name not in state] if strict else []
         unexpected = [name for name in state if name not in own] if strict else []
+        pairs = {name: (value, state[name]) for name, value in own.items() if name in state}
         mismatched = [
-            f"{name}: {state[name].spec!r} for {value.spec!r}"
-            for name, value in own.items()
-            if name in state and _differs(value, state[name])
+            f"{name}: {_described(given)} for {value.spec!r}"
+            for name, (value, given) in pairs.items()
+            if not _fits(value, given)
         ]
         if missing or unexpected or mismatched:
             parts = [
@@ -139,23 +152,41 @@ class Module:
                 if names
             ]
             raise StateError(
-                f"load_state_dict: the state does not fit {type(self).__name__}: {'; '.join(parts)}",
-                hint="nothing was changed; strict=False accepts missing and unexpected names",
+                f"load_state_dict: the state does not fit {type(self).__name__}: "
+                + "; ".join(parts),
+                hint="nothing was changed"
+                + ("" if mismatched else "; strict=False accepts missing and unexpected names"),
                 missing=missing,
                 unexpected=unexpected,
                 mismatched=mismatched,
             )
         with no_grad():
-            for name, value in own.items():
-                if name in state:
-                    value.copy_(state[name])
+            for value, _ in pairs.values():
+                check_writable("load_state_dict", value, "a new tensor", MODE.get())
+            storages = {value.data.storage_id for value in own.values()}
+            # A value on the module's own memory could change while others are copied.
+            taken = [
+                (value, given.copy() if given.data.storage_id in storages else given.detach())
+                for value, given in pairs.values()
+            ]
+            for value, given in taken:
+                value.copy_(given.to_device(value.device))
 
-    # Text ------------------------------------------------------------------------------------------
+    def _named_state(self) -> dict[str, Tensor[Any]]:
+        found: dict[str, Tensor[Any]] = {}
+        for name, value in _state(self):
+            if name in found:
+                raise StateError(f"{type(self).__name__}: two of its tensors are named {name}")
+            found[name] = value
+        return found
+
+    # Text -----------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
         """What stands between the brackets of this module's line in `repr`; for subclasses."""
         return ""
 
+    @recursive_repr()
     def __repr__(self) -> str:
         head = f"{type(self).__name__}({self.extra_repr()}"
         children = [(name, child) for name, child in _children(self) if isinstance(child, Module)]
@@ -165,23 +196,43 @@ class Module:
         return head + "\n  " + "\n  ".join(lines) + "\n)"
 
 
-def _differs(own: Tensor[Any], given: Tensor[Any]) -> bool:
-    return own.shape != given.shape or own.dtype.kind != given.dtype.kind
+def _fits(own: Tensor[Any], given: Any) -> bool:
+    return (
+        isinstance(given, Tensor)
+        and own.shape == given.shape
+        and own.dtype.kind == given.dtype.kind
+    )
+
+
+def _described(given: Any) -> str:
+    return repr(given.spec) if isinstance(given, Tensor) else type(given).__name__
 
 
 def _children(module: Module) -> Iterator[tuple[str, Any]]:
     """(name, value) of the attributes, those in lists, tuples and dicts named by their place."""
     pending: list[tuple[str, Any]] = list(reversed(vars(module).items()))
+    entered: set[int] = set()
     while pending:
         name, value = pending.pop()
         if isinstance(value, Tensor | Module):
             yield name, value
+        elif id(value) in entered:  # a container that contains itself
+            continue
         elif isinstance(value, list | tuple):
+            entered.add(id(value))
             items = [(f"{name}.{place}", one) for place, one in enumerate(cast("list[Any]", value))]
             pending.extend(reversed(items))
         elif isinstance(value, dict):
+            entered.add(id(value))
             entries = [(f"{name}.{key}", one) for key, one in cast("dict[Any, Any]", value).items()]
             pending.extend(reversed(entries))
+
+
+def _state(module: Module) -> Iterator[tuple[str, Tensor[Any]]]:
+    """(path, tensor) of parameters and buffers; results that are still on a graph are neither."""
+    for name, value in _walk(module, "", set()):
+        if isinstance(value, Tensor) and value.is_leaf:
+            yield name, cast("Tensor[Any]", value)
 
 
 def _walk(module: Module, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:

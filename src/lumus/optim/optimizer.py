@@ -100,7 +100,7 @@ class Optimizer(ABC):
     ) -> None:
         """Updates one parameter and its state in place; ``state["step"]`` counts from 1."""
 
-    # State -----------------------------------------------------------------------------------------
+    # State ----------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """Hyperparameters and state, by the parameters' order; the tensors are the optimiser's own."""
