@@ -8,7 +8,6 @@ from lumus.core.device import Data
 from lumus.core.spec import Spec
 
 if TYPE_CHECKING:
-    from lumus.core.record import Node
     from lumus.core.tensor import Tensor
 
 _new: Any = object.__new__
@@ -29,12 +28,4 @@ def new_tensor(data: Data, spec: Spec) -> Any:
     tensor.node = None
     tensor.index = 0
     tensor.cut = None
-    return tensor
-
-
-def tensor_on(data: Data, spec: Spec, node: Node | None, index: int) -> Any:
-    """A tensor that is output `index` of `node`."""
-    tensor = new_tensor(data, spec)
-    tensor.node = node
-    tensor.index = index
     return tensor

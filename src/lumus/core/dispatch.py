@@ -116,6 +116,8 @@ def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     output.node = None
     output.index = 0
     output.cut = None
+    if not mode.tracks:
+        return output
     if count <= 2:
         if x.node is not None or y.node is not None or x.cut is not None or y.cut is not None:
             _connect(plan, inputs, output, mode)
@@ -136,7 +138,7 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
     assert op is not None
     if mode.records and op.differentiable:
         edges, needs = _edges(inputs)
-        if True in needs:
+        if needs is not _NEITHER:
             cuts = _NO_CUTS
             for tensor in inputs:
                 if tensor.cut is not None:
@@ -156,26 +158,28 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
 
 
 _ONE, _FIRST, _SECOND, _BOTH = (True,), (True, False), (False, True), (True, True)
-_NEITHER = (False, False)
+_NEITHER: Needs = ()
+_NOWHERE: tuple[Edge | None, ...] = ()
 
 
 def _edges(inputs: tuple[Tensor[Any], ...]) -> tuple[tuple[Edge | None, ...], Needs]:
     """For each input its place on the graph, and whether it has one."""
     if len(inputs) == 1:
         node = inputs[0].node
-        return (((node, inputs[0].index),), _ONE) if node is not None else ((None,), (False,))
+        return (((node, inputs[0].index),), _ONE) if node is not None else (_NOWHERE, _NEITHER)
     if len(inputs) == 2:
         x, y = inputs
         x_node, y_node = x.node, y.node
         if x_node is None:
             if y_node is None:
-                return (None, None), _NEITHER
+                return _NOWHERE, _NEITHER
             return (None, (y_node, y.index)), _SECOND
         if y_node is None:
             return ((x_node, x.index), None), _FIRST
         return ((x_node, x.index), (y_node, y.index)), _BOTH
     edges = tuple([(one.node, one.index) if one.node is not None else None for one in inputs])
-    return edges, tuple([edge is not None for edge in edges])
+    needs = tuple([edge is not None for edge in edges])
+    return edges, needs if True in needs else _NEITHER
 
 
 def _make_plan(key: Any, name: str, inputs: tuple[Tensor[Any], ...], attrs: dict[str, Any]) -> Plan:

@@ -35,12 +35,14 @@ class Interpreter(Protocol):
 class Mode:
     """What `apply` needs to know of its context. Immutable."""
 
-    __slots__ = ("interpreter", "notes_cuts", "records")
+    __slots__ = ("interpreter", "notes_cuts", "records", "tracks")
 
     def __init__(self, records: bool, notes_cuts: bool, interpreter: Interpreter | None) -> None:
         self.records = records
         self.notes_cuts = notes_cuts
         self.interpreter = interpreter
+        # Whether an op that meets a tensor of a graph has anything to do about it.
+        self.tracks = records or notes_cuts
 
     def with_(self, *, records: bool, notes_cuts: bool) -> Mode:
         """The same interpreter with recording set otherwise."""

@@ -19,7 +19,7 @@ from typing import (
 )
 from weakref import ref
 
-from lumus.core.construct import tensor_on
+from lumus.core import construct
 from lumus.core.frozen import frozen
 from lumus.core.kinds import Float, K_co
 from lumus.core.site import Site, describe
@@ -27,6 +27,9 @@ from lumus.core.spec import Spec
 
 if TYPE_CHECKING:
     from lumus.core.tensor import Tensor
+
+
+_new: Any = object.__new__
 
 
 class Saved(Generic[K_co]):
@@ -49,7 +52,12 @@ class Saved(Generic[K_co]):
 
     def tensor(self) -> Tensor[K_co]:
         """The value as a tensor on its graph. The engine has checked the version before."""
-        value: Tensor[K_co] = tensor_on(self.data, self.spec, self.node, self.index)
+        value = _new(construct.tensor_class)
+        value.data = self.data
+        value.spec = self.spec
+        value.node = self.node
+        value.index = self.index
+        value.cut = None
         return value
 
     def on_node(self, node: Node) -> Saved[K_co]:

@@ -337,6 +337,8 @@ class Tensor(Generic[K]):
     @overload
     def __add__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def __add__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("add", self, other)
         return _binary("add", self, other)
 
     @overload
@@ -351,6 +353,8 @@ class Tensor(Generic[K]):
     @overload
     def __sub__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def __sub__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("subtract", self, other)
         return _binary("subtract", self, other)
 
     @overload
@@ -365,6 +369,8 @@ class Tensor(Generic[K]):
     @overload
     def __mul__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def __mul__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("multiply", self, other)
         return _binary("multiply", self, other)
 
     @overload
@@ -375,6 +381,8 @@ class Tensor(Generic[K]):
         return _reflected("multiply", other, self)
 
     def __truediv__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]:
+        if other.__class__ is Tensor:
+            return apply("divide", self, other)
         return _binary("divide", self, other)
 
     def __rtruediv__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]:
@@ -385,6 +393,8 @@ class Tensor(Generic[K]):
     @overload
     def __floordiv__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def __floordiv__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("floor_divide", self, other)
         return _binary("floor_divide", self, other)
 
     @overload
@@ -399,6 +409,8 @@ class Tensor(Generic[K]):
     @overload
     def __mod__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def __mod__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("remainder", self, other)
         return _binary("remainder", self, other)
 
     @overload
@@ -442,6 +454,8 @@ class Tensor(Generic[K]):
     @overload
     def __matmul__(self: Tensor[Int], other: Tensor[Int]) -> Tensor[Int]: ...
     def __matmul__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("matmul", self, other)
         return _binary("matmul", self, other)
 
     def __rmatmul__(self, other: np.ndarray[Any, Any]) -> Any:
@@ -453,6 +467,8 @@ class Tensor(Generic[K]):
     @overload
     def __lt__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Bool]: ...
     def __lt__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("less", self, other)
         return _binary("less", self, other)
 
     @overload
@@ -460,6 +476,8 @@ class Tensor(Generic[K]):
     @overload
     def __le__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Bool]: ...
     def __le__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("less_equal", self, other)
         return _binary("less_equal", self, other)
 
     @overload
@@ -467,6 +485,8 @@ class Tensor(Generic[K]):
     @overload
     def __gt__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Bool]: ...
     def __gt__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("greater", self, other)
         return _binary("greater", self, other)
 
     @overload
@@ -474,27 +494,39 @@ class Tensor(Generic[K]):
     @overload
     def __ge__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Bool]: ...
     def __ge__(self, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return apply("greater_equal", self, other)
         return _binary("greater_equal", self, other)
 
     def __eq__(self, other: Tensor[K] | float) -> Tensor[Bool]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        if other.__class__ is Tensor:
+            return apply("equal", self, other)
         return _binary("equal", self, other)
 
     def __ne__(self, other: Tensor[K] | float) -> Tensor[Bool]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        if other.__class__ is Tensor:
+            return apply("not_equal", self, other)
         return _binary("not_equal", self, other)
 
     def __and__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
+        if other.__class__ is Tensor:
+            return apply("logical_and", self, other)
         return _binary("logical_and", self, other)
 
     def __rand__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
         return _reflected("logical_and", other, self)
 
     def __or__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
+        if other.__class__ is Tensor:
+            return apply("logical_or", self, other)
         return _binary("logical_or", self, other)
 
     def __ror__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
         return _reflected("logical_or", other, self)
 
     def __xor__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
+        if other.__class__ is Tensor:
+            return apply("logical_xor", self, other)
         return _binary("logical_xor", self, other)
 
     def __rxor__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
