@@ -17,8 +17,9 @@ from lumus.core.dispatch import apply, apply_into, composite
 from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import TITLE, Float
 from lumus.core.mode import MODE
-from lumus.core.record import Cut, Leaf, Node, Saved
+from lumus.core.record import Consumed, Cut, Edge, Leaf, Node, Record, Saved
 from lumus.core.site import Site, call_site, describe, source_line
+from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.errors import GradientError, GraphFreedError, SavedTensorMutatedError, ShapeError
 
@@ -111,92 +112,56 @@ class Sweep:
         self.targets = frozenset(targets)
         self.cuts: tuple[Cut, ...] = ()
         self.leaves: list[Leaf] = []
-        # For each node the gradient of each output: a sum that is not complete until its turn comes.
-        self.pending: dict[Node, list[Tensor[Float] | None]] = {}
+        # The gradient of each output (of the first by its node alone): a sum that is complete when the
+        # node's turn comes.
+        self.pending: dict[Node | Edge, Tensor[Float]] = {}
         self.owned: set[int] = set()
 
     def run(self, index: int, seed: Tensor[Float]) -> None:
-        """Sweeps from output `index` of the root, whose gradient is `seed`."""
+        """Sweeps from output `index` of the root, whose gradient is `seed`.
+
+        The loop is written out, and reads what it needs into locals: it is most of the cost of backward
+        for small tensors.
+        """
         consumers = self._count_consumers()
-        pending = self.pending
-        self._add(self.root, index, seed)
+        pending, targets, create_graph = self.pending, self.targets, self.create_graph
+        released = None if self.retain_graph else Consumed(self.site)
+        pending[self.root if index == 0 else (self.root, index)] = seed
         ready = [self.root] if self.root in consumers else []
         while ready:
             node = ready.pop()
-            if node in self.targets:
+            if targets and node in targets:
                 continue
-            if node.__class__ is Leaf:
+            record = node.record
+            if record is None:
                 self.leaves.append(cast("Leaf", node))
                 continue
-            grads = self._gradients_of_inputs(node)
-            for edge, grad in zip(node.edges, grads, strict=True):
-                if edge is None or edge[0] not in consumers:
-                    continue
-                source, place = edge
-                if grad is not None:
-                    outputs = source.plan.outputs
-                    assert grad.spec is outputs[place], (
-                        f"vjp of {node.op} gave {grad.spec!r} for {outputs[place]!r}"
-                    )
-                    if source in pending:
-                        self._add(source, place, grad)
-                    else:
-                        pending[source] = slots = [None] * len(outputs)
-                        slots[place] = grad
-                left = consumers[source] = consumers[source] - 1
-                if not left:
-                    ready.append(source)
+            assert isinstance(record, Record)
+            results = self._vjp(node, record, create_graph)
+            if released is not None:
+                node.record = released
+            place = 0
+            for origin in node.origins:
+                if origin.__class__ is tuple:
+                    source, output = origin  # type: ignore[misc]
+                    if source in consumers:
+                        grad = None if results is None else results[place]
+                        if grad is not None:
+                            assert grad.spec is source.plan.outputs[output], (node, grad.spec)
+                            key = source if output == 0 else origin
+                            if key in pending:
+                                self._add(key, grad)
+                            else:
+                                pending[key] = grad
+                        left = consumers[source] = consumers[source] - 1
+                        if not left:
+                            ready.append(source)
+                place += 1
 
-    def _count_consumers(self) -> dict[Node, int]:
-        """How many edges lead to each node; raises when a node to visit has been released."""
-        nodes = self._nodes()
-        counts = dict.fromkeys(nodes, 0)
-        cuts: dict[int, Cut] = {}
-        for node in nodes:
-            if node in self.targets:
-                continue
-            if node.consumed_at is not None:
-                raise _freed(node)
-            for cut in node.cuts:
-                cuts[id(cut)] = cut
-            for edge in node.edges:
-                if edge is not None and edge[0] in counts:
-                    counts[edge[0]] += 1
-        self.cuts = tuple(cuts.values())
-        return counts
-
-    def _nodes(self) -> list[Node]:
-        """The nodes to visit, in order of discovery."""
-        order, seen = [self.root], {self.root}
-        consumers: dict[Node, list[Node]] = {}
-        for node in order:
-            if node in self.targets:
-                continue
-            for edge in node.edges:
-                if edge is None:
-                    continue
-                if self.targets:
-                    consumers.setdefault(edge[0], []).append(node)
-                if edge[0] not in seen:
-                    seen.add(edge[0])
-                    order.append(edge[0])
-        if not self.targets:
-            return order
-        leading = [node for node in order if node in self.targets]
-        reached = set(leading)
-        for node in leading:
-            for consumer in consumers.get(node, ()):
-                if consumer not in reached:
-                    reached.add(consumer)
-                    leading.append(consumer)
-        return [node for node in order if node in reached]
-
-    def _gradients_of_inputs(self, node: Node) -> tuple[Tensor[Float] | None, ...]:
-        grads = self.pending.pop(node, None)
-        record = node.record
-        assert record is not None
-        if grads is None:  # every path to it gave no gradient
-            return (None,) * len(node.edges)
+    def _vjp(
+        self, node: Node, record: Record, create_graph: bool
+    ) -> tuple[Tensor[Float] | None, ...] | None:
+        """The gradients of a node's inputs; None when none has arrived at it."""
         for name in record.saved_fields:
             saved = getattr(record, name)
             if saved.__class__ is Saved:
@@ -205,57 +170,87 @@ class Sweep:
             elif saved is not None:
                 for position, one in enumerate(saved):
                     _check_unchanged(node, f"{name}[{position}]", one)
-        if self.create_graph:
-            record = record.bound_to(node)
-        grad = grads[0]
-        if grad is None or grad.spec is not node.plan.outputs[0] or self.owned:
-            grad = self._rounded(grad, node.specs[0])
-        results = record.vjp(grad)
-        if not self.retain_graph:
-            node.record = None
-            node.consumed_at = self.site
-        return results
+        grad = self.pending.pop(node, None)
+        if grad is None:
+            return None
+        outputs = node.plan.outputs
+        if self.owned or grad.spec is not outputs[0]:
+            grad = self._rounded(grad, outputs[0])
+        return (record.bound_to(node) if create_graph else record).vjp(grad)
 
-    def _add(self, node: Node, index: int, grad: Tensor[Float]) -> None:
+    def _count_consumers(self) -> dict[Node, int]:
+        """How many edges lead to each node to visit; raises when one of them has been released."""
+        counts = {self.root: 0}
+        order = [self.root]
+        cuts: dict[int, Cut] = {}
+        targets = self.targets
+        for node in order:
+            if targets and node in targets:
+                continue
+            if node.record.__class__ is Consumed:
+                raise _freed(node)
+            for origin in node.origins:
+                if origin.__class__ is tuple:
+                    source = origin[0]  # type: ignore[index]
+                    if source in counts:
+                        counts[source] += 1
+                    else:
+                        counts[source] = 1
+                        order.append(source)
+                elif origin is not None:
+                    cuts[id(origin)] = cast("Cut", origin)
+        self.cuts = tuple(cuts.values())
+        return self._leading(order) if targets else counts
+
+    def _leading(self, order: list[Node]) -> dict[Node, int]:
+        """The counts of the nodes that lead to a target, by edges between them alone."""
+        consumers: dict[Node, list[Node]] = {}
+        for node in order:
+            if node not in self.targets:
+                for source, _ in node.edges:
+                    consumers.setdefault(source, []).append(node)
+        leading = [node for node in order if node in self.targets]
+        counts = dict.fromkeys(leading, 0)
+        for node in leading:
+            for consumer in consumers.get(node, ()):
+                if consumer not in counts:
+                    counts[consumer] = 0
+                    leading.append(consumer)
+        for source, users in consumers.items():
+            if source in counts:
+                counts[source] = sum(1 for user in users if user in counts)
+        return counts
+
+    def _add(self, key: Node | Edge, grad: Tensor[Float]) -> None:
         """Adds a contribution. Half types add up in float32 and are rounded once, when complete."""
-        slots = self.pending.get(node)
-        if slots is None:
-            slots = self.pending[node] = [None] * len(node.specs)
-        total = slots[index]
-        if total is None:
-            slots[index] = grad
-        elif id(total) in self.owned and not self.create_graph:
+        total = self.pending[key]
+        if id(total) in self.owned and not self.create_graph:
             addend = grad if grad.spec is total.spec else grad.astype(total.dtype)
             apply_into("add", total, total, addend, functional="+", spelled="backward")
-        else:
-            if is_half(grad.dtype):
-                total, grad = total.astype(float32), grad.astype(float32)
-            total = total + grad
-            slots[index] = total
-            self.owned.add(id(total))
+            return
+        if is_half(grad.dtype):
+            total, grad = total.astype(float32), grad.astype(float32)
+        self.pending[key] = total = total + grad
+        self.owned.add(id(total))
 
-    def _rounded(self, grad: Tensor[Float] | None, spec: Any) -> Tensor[Float]:
-        assert grad is not None
-        if self.owned:
-            self.owned.discard(id(grad))
+    def _rounded(self, grad: Tensor[Float], spec: Spec) -> Tensor[Float]:
+        self.owned.discard(id(grad))
         return grad if grad.spec is spec else grad.astype(spec.dtype)
 
     def gradient_at(self, node: Node, index: int) -> Tensor[Float] | None:
-        """The gradient that arrived at an output of a target."""
-        grads = self.pending.get(node)
-        if grads is None or grads[index] is None:
-            return None
-        return self._rounded(grads[index], node.specs[index])
+        """The complete gradient of a target's output; None when the root does not depend on it."""
+        grad = self.pending.get(node if index == 0 else (node, index))
+        return None if grad is None else self._rounded(grad, node.specs[index])
 
     def gradients(self, seed: Tensor[Float]) -> dict[Node, tuple[Tensor[Float], Tensor[Float]]]:
         """The leaves' gradients, each with memory of its own."""
         entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]] = {}
         taken = {seed.data.storage_id}
         for leaf in self.leaves:
-            tensor, grads = leaf.tensor(), self.pending.pop(leaf, None)
-            if tensor is None or grads is None or grads[0] is None:
+            tensor, found = leaf.tensor(), self.pending.pop(leaf, None)
+            if tensor is None or found is None:
                 continue
-            grad = self._rounded(grads[0], leaf.specs[0])
+            grad = self._rounded(found, leaf.specs[0])
             data = grad.data
             if data.storage_id in taken or not data.is_whole or data.use_count > 1:
                 grad = apply("copy", grad)

@@ -17,7 +17,7 @@ from lumus.core.device import Run
 from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.mode import MODE, Mode
 from lumus.core.op import OPS, Needs, Op
-from lumus.core.record import Cut, Edge, Node
+from lumus.core.record import Cut, Node, Origin, Record
 from lumus.core.scalar.expressions import Expression
 from lumus.core.site import call_site
 from lumus.core.spec import Spec
@@ -40,7 +40,7 @@ MAX_PLANS = 1 << 16
 class Plan:
     """What is decided once per signature: the op, its attrs, its output specs, the ready kernel."""
 
-    __slots__ = ("attrs", "into", "name", "op", "output", "outputs", "run", "specs")
+    __slots__ = ("attrs", "into", "name", "op", "output", "outputs", "records", "run", "specs")
 
     def __init__(
         self,
@@ -58,6 +58,8 @@ class Plan:
         self.output = outputs[0]
         self.run: Run = self._first_run
         self.into: Run = self._first_into
+        # Records without saved values depend on the signature alone, so one serves all.
+        self.records: dict[Needs, Record] = {}
 
     def kernel(self) -> Kernel:
         """The kernel that computes it; an update (without an op) is its expression."""
@@ -129,22 +131,20 @@ def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     return output
 
 
-_NO_CUTS: tuple[Cut, ...] = ()
-
-
 def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], mode: Mode) -> None:
     """Hangs the output on the graph of the inputs, or notes why it is not on it."""
     op = plan.op
     assert op is not None
     if mode.records and op.differentiable:
-        edges, needs = _edges(inputs)
-        if needs is not _NEITHER:
-            cuts = _NO_CUTS
-            for tensor in inputs:
-                if tensor.cut is not None:
-                    cuts = (*cuts, tensor.cut)
-            record = op.record(inputs, output, plan.attrs, needs)
-            output.node = Node(plan, record, edges, call_site(), cuts)
+        origins, needs = _origins(inputs)
+        if needs is not _NOTHING:
+            records = plan.records
+            record = records.get(needs) if records else None
+            if record is None:
+                record = op.record(inputs, output, plan.attrs, needs)
+                if not record.saved_fields:
+                    records[needs] = record
+            output.node = Node(plan, record, origins, call_site())
             return
     if not mode.notes_cuts:
         return
@@ -158,28 +158,29 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
 
 
 _ONE, _FIRST, _SECOND, _BOTH = (True,), (True, False), (False, True), (True, True)
-_NEITHER: Needs = ()
-_NOWHERE: tuple[Edge | None, ...] = ()
+_NOTHING: Needs = ()
+_NOWHERE: tuple[Origin, ...] = ()
 
 
-def _edges(inputs: tuple[Tensor[Any], ...]) -> tuple[tuple[Edge | None, ...], Needs]:
-    """For each input its place on the graph, and whether it has one."""
+def _origins(inputs: tuple[Tensor[Any], ...]) -> tuple[tuple[Origin, ...], Needs]:
+    """Where each input comes from, and whether it is on the graph (`_NOTHING` if none is)."""
     if len(inputs) == 1:
         node = inputs[0].node
-        return (((node, inputs[0].index),), _ONE) if node is not None else (_NOWHERE, _NEITHER)
+        return (((node, inputs[0].index),), _ONE) if node is not None else (_NOWHERE, _NOTHING)
     if len(inputs) == 2:
         x, y = inputs
         x_node, y_node = x.node, y.node
         if x_node is None:
             if y_node is None:
-                return _NOWHERE, _NEITHER
-            return (None, (y_node, y.index)), _SECOND
+                return _NOWHERE, _NOTHING
+            return (x.cut, (y_node, y.index)), _SECOND
         if y_node is None:
-            return ((x_node, x.index), None), _FIRST
+            return ((x_node, x.index), y.cut), _FIRST
         return ((x_node, x.index), (y_node, y.index)), _BOTH
-    edges = tuple([(one.node, one.index) if one.node is not None else None for one in inputs])
-    needs = tuple([edge is not None for edge in edges])
-    return edges, needs if True in needs else _NEITHER
+    needs = tuple([one.node is not None for one in inputs])
+    if True not in needs:
+        return _NOWHERE, _NOTHING
+    return tuple([(one.node, one.index) if one.node else one.cut for one in inputs]), needs
 
 
 def _make_plan(key: Any, name: str, inputs: tuple[Tensor[Any], ...], attrs: dict[str, Any]) -> Plan:

@@ -165,40 +165,61 @@ class Cut:
             current = pending.pop()
             if current is leaf:
                 return True
-            for edge in current.edges:
-                if edge is not None and id(edge[0]) not in seen:
-                    seen.add(id(edge[0]))
-                    pending.append(edge[0])
+            for source, _ in current.edges:
+                if id(source) not in seen:
+                    seen.add(id(source))
+                    pending.append(source)
         return False
 
 
 Edge = tuple["Node", int]
 """A node and which of its outputs is meant."""
 
+Origin = Edge | Cut | None
+"""Where an input comes from: a place on the graph, a cut, or nowhere that matters."""
+
+
+@frozen
+class Consumed:
+    """Stands in a node for the record that a backward, called at `site`, has released."""
+
+    site: Site
+
 
 class Node:
-    """One recorded op: its record, an edge for each input (None: needs no gradient), its line.
+    """One recorded op: its record, the origin of each input, the line that made it.
 
-    `plan` says which op it is, with which attrs and outputs. `consumed_at` is the call site of the
-    backward that released the record.
+    `plan` says which op it is, with which attrs and outputs.
     """
 
-    __slots__ = ("__weakref__", "consumed_at", "cuts", "edges", "plan", "record", "site")
+    __slots__ = ("__weakref__", "origins", "plan", "record", "site")
 
     def __init__(
         self,
         plan: Signature,
-        record: Record | None,
-        edges: tuple[Edge | None, ...],
+        record: Record | Consumed | None,
+        origins: tuple[Origin, ...],
         site: Site | None,
-        cuts: tuple[Cut, ...],
     ) -> None:
         self.plan = plan
         self.record = record
-        self.edges = edges
+        self.origins = origins
         self.site = site
-        self.cuts = cuts
-        self.consumed_at: Site | None = None
+
+    @property
+    def edges(self) -> list[Edge]:
+        """The places on the graph that its inputs come from."""
+        return [origin for origin in self.origins if isinstance(origin, tuple)]
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """The cuts that its inputs come from."""
+        return [origin for origin in self.origins if isinstance(origin, Cut)]
+
+    @property
+    def consumed_at(self) -> Site | None:
+        """Where backward was called that released the record; None while it is there."""
+        return self.record.site if isinstance(self.record, Consumed) else None
 
     @property
     def op(self) -> str:
@@ -244,5 +265,5 @@ class Leaf(Node):
     __slots__ = ("tensor",)
 
     def __init__(self, tensor: Tensor[Float], site: Site | None) -> None:
-        super().__init__(LeafSignature(tensor.spec), None, (), site, ())
+        super().__init__(LeafSignature(tensor.spec), None, (), site)
         self.tensor = ref(tensor)

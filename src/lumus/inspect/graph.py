@@ -7,7 +7,7 @@ from typing import Any, Literal
 from lumus.core.dispatch import composite
 from lumus.core.frozen import frozen
 from lumus.core.kinds import TITLE
-from lumus.core.record import Cut, Edge, Node, Saved
+from lumus.core.record import Cut, Node, Record, Saved
 from lumus.core.site import describe, source_line
 from lumus.core.tensor import Tensor
 
@@ -85,11 +85,9 @@ class Graph:
         """Bytes of all saved values, memory that several nodes share counted once."""
         seen: dict[int, int] = {}
         for node in self._order:
-            if node.record is not None:
-                for _, saved in node.record.saved():
-                    seen[saved.data.storage_id] = max(
-                        seen.get(saved.data.storage_id, 0), saved.nbytes
-                    )
+            for _, saved in _record_saved(node):
+                place = saved.data.storage_id
+                seen[place] = max(seen.get(place, 0), saved.nbytes)
         return sum(seen.values())
 
     def __str__(self) -> str:
@@ -181,21 +179,17 @@ def graph(tensor: Tensor[Any]) -> Graph:
     return Graph(tensor.node, name, tensor.cut)
 
 
-def _edges(node: Node) -> list[Edge]:
-    return [edge for edge in node.edges if edge is not None]
-
-
 def _computation_order(root: Node) -> list[Node]:
     """All nodes, inputs before what uses them; iterative, since graphs are deep."""
     order: list[Node] = []
     seen = {root}
-    pending = [(root, iter(_edges(root)))]
+    pending = [(root, iter(root.edges))]
     while pending:
         node, edges = pending[-1]
         for source, _ in edges:
             if source not in seen:
                 seen.add(source)
-                pending.append((source, iter(_edges(source))))
+                pending.append((source, iter(source.edges)))
                 break
         else:
             order.append(node)
@@ -210,7 +204,7 @@ def _path(order: list[Node], start: Node) -> list[Node]:
     for node in queue:
         if node is start:
             break
-        for source, _ in _edges(node):
+        for source, _ in node.edges:
             if source not in towards:
                 towards[source] = node
                 queue.append(source)
@@ -228,15 +222,21 @@ def _plain(node: Node, number: int, numbers: dict[Node, int]) -> GraphNode:
         number=number,
         op=node.op,
         attrs=_attrs(node.attrs),
-        inputs=tuple(None if edge is None else numbers[edge[0]] for edge in node.edges),
+        inputs=tuple(
+            numbers[origin[0]] if isinstance(origin, tuple) else None for origin in node.origins
+        ),
         shape=spec.shape,
         dtype=spec.dtype.name,
-        saved=() if node.record is None else tuple(_saved(*one) for one in node.record.saved()),
+        saved=tuple(_saved(*one) for one in _record_saved(node)),
         released=node.consumed_at is not None,
         site=describe(node.site),
         source=source_line(node.site),
         cuts=tuple(str(cut) for cut in node.cuts),
     )
+
+
+def _record_saved(node: Node) -> list[tuple[str, Saved[Any]]]:
+    return node.record.saved() if isinstance(node.record, Record) else []
 
 
 def _attrs(attrs: Any) -> tuple[tuple[str, str], ...]:
