@@ -58,7 +58,7 @@ class Plan:
         self.output = outputs[0]
         self.run: Run = self._first_run
         self.into: Run = self._first_into
-        # Records without saved values depend on the signature alone, so one serves all.
+        # Records that depend on the signature alone (`Record.by_signature`), by which inputs need it.
         self.records: dict[Needs, Record] = {}
 
     def kernel(self) -> Kernel:
@@ -142,7 +142,7 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
             record = records.get(needs) if records else None
             if record is None:
                 record = op.record(inputs, output, plan.attrs, needs)
-                if not record.saved_fields:
+                if record.by_signature:
                     records[needs] = record
             output.node = Node(plan, record, origins, call_site())
             return

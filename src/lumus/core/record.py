@@ -100,6 +100,8 @@ class Record(ABC):
     __slots__ = ()
     field_names: ClassVar[tuple[str, ...]] = ()
     saved_fields: ClassVar[tuple[str, ...]] = ()
+    by_signature: ClassVar[bool] = False
+    """True when what it holds depends on specs, attrs and needs alone: then one serves all calls."""
 
     @abstractmethod
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:

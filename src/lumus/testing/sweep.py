@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lumus.core.dtypes import DType, bfloat16, float32, float64
-from lumus.core.record import Leaf, Node
+from lumus.core.record import Node, Record
 from lumus.core.runtime import memory_stats
 from lumus.core.tensor import Tensor
 from lumus.devices.reference.scalar import converted
@@ -293,13 +293,13 @@ def _nodes(roots: Sequence[Node]) -> Iterator[Node]:
     while pending:
         node = pending.pop()
         yield node
-        for edge in node.edges:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                pending.append(edge[0])
+        for source, _ in node.edges:
+            if source not in seen:
+                seen.add(source)
+                pending.append(source)
 
 
 def _declared(node: Node) -> list[Any]:
-    if isinstance(node, Leaf) or node.record is None:
+    if not isinstance(node.record, Record):
         return []
     return [saved for _, saved in node.record.saved()]

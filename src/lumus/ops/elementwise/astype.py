@@ -25,6 +25,8 @@ class AstypeAttrs:
 class AstypeRecord(Record):
     """d astype(x) / dx = grad, converted back; none where a Float became Int or Bool."""
 
+    by_signature = True
+
     dtype: DType[Any]
 
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:

@@ -18,6 +18,8 @@ from lumus.ops.broadcasting import zeros
 class FloorDivideRecord(Record):
     """d floor(x / y) = (0, 0)."""
 
+    by_signature = True
+
     x_spec: Spec | None
     y_spec: Spec | None
 

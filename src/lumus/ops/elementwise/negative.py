@@ -16,6 +16,8 @@ from lumus.core.tensor import Tensor
 class NegativeRecord(Record):
     """d -x / dx = -grad."""
 
+    by_signature = True
+
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
         return (-grad,)
 

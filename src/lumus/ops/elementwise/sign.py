@@ -18,6 +18,8 @@ from lumus.ops.broadcasting import zeros
 class SignRecord(Record):
     """d sign(x) / dx = 0."""
 
+    by_signature = True
+
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
         return (zeros(grad.spec),)
 

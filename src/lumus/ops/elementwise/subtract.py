@@ -18,6 +18,8 @@ from lumus.ops.broadcasting import sum_to
 class SubtractRecord(Record):
     """d (x - y) = (grad, -grad), each summed over the axes along which it was broadcast."""
 
+    by_signature = True
+
     x_spec: Spec | None
     y_spec: Spec | None
 

@@ -31,6 +31,8 @@ class SlicePutAttrs:
 class SlicePutRecord(Record):
     """d slice_put(x, v) = (grad, 0 in the slice; grad in the slice)."""
 
+    by_signature = True
+
     starts: tuple[int, ...]
     sizes: Shape
     steps: tuple[int, ...]

@@ -17,6 +17,8 @@ from lumus.ops.reduce.axes import ReduceAttrs, ReduceOp, count_of, spread
 class MeanRecord(Record):
     """d mean(x) / dx = grad / n, repeated over the axes that were averaged."""
 
+    by_signature = True
+
     shape: Shape
     axes: tuple[int, ...]
 

@@ -19,6 +19,8 @@ from lumus.ops.reduce.axes import ReduceAttrs, ReduceOp, spread
 class SumRecord(Record):
     """d sum(x) / dx = grad, repeated over the axes that were summed."""
 
+    by_signature = True
+
     shape: Shape
     axes: tuple[int, ...]
 

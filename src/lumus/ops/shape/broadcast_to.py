@@ -30,6 +30,8 @@ class BroadcastToAttrs:
 class BroadcastToRecord(Record):
     """d broadcast_to(x) / dx = grad, summed over the axes along which x was repeated."""
 
+    by_signature = True
+
     spec: Spec
 
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:

@@ -30,6 +30,8 @@ class ConcatAttrs:
 class ConcatRecord(Record):
     """d concat(x_0, x_1, ...) / dx_i = the part of grad where x_i stands."""
 
+    by_signature = True
+
     axis: int
     lengths: tuple[int, ...]
     needs: Needs

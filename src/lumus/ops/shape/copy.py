@@ -18,6 +18,8 @@ from lumus.core.tensor import Tensor
 class CopyRecord(Record):
     """d copy(x) / dx = grad."""
 
+    by_signature = True
+
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
         return (grad,)
 

@@ -28,6 +28,8 @@ class PermuteDimsAttrs:
 class PermuteDimsRecord(Record):
     """d permute_dims(x) / dx = grad, with its axes put back."""
 
+    by_signature = True
+
     axes: tuple[int, ...]
 
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:

@@ -31,6 +31,8 @@ class ReshapeAttrs:
 class ReshapeRecord(Record):
     """d reshape(x) / dx = grad, reshaped back."""
 
+    by_signature = True
+
     shape: Shape
 
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:

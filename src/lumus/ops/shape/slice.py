@@ -30,6 +30,8 @@ class SliceAttrs:
 class SliceRecord(Record):
     """d x[slices] / dx = grad at those places, 0 elsewhere."""
 
+    by_signature = True
+
     shape: Shape
     starts: tuple[int, ...]
     steps: tuple[int, ...]
@@ -67,6 +69,8 @@ class UnsliceAttrs:
 @record
 class UnsliceRecord(Record):
     """d unslice(x) / dx = grad at the places where the elements went."""
+
+    by_signature = True
 
     sizes: Shape
     starts: tuple[int, ...]
