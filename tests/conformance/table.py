@@ -6,6 +6,7 @@ from tests.conformance.specs import (
     compare,
     create,
     elementwise,
+    in_place,
     index,
     linalg,
     loss,
@@ -23,6 +24,7 @@ SPECS: tuple[OpSpec, ...] = (
     *index.SPECS,
     *linalg.SPECS,
     *create.SPECS,
+    *in_place.SPECS,
     *random.SPECS,
     *loss.SPECS,
 )

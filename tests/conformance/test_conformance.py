@@ -20,6 +20,7 @@ from lumus.testing.sweep import (
     check_edge,
     check_forward,
     check_gradients,
+    check_narrow_gradients,
     check_saved,
     elements,
     inputs_of,
@@ -56,6 +57,44 @@ def edge_id(value: object) -> str:
 def test_gradient_at_an_edge_is_the_convention(spec: OpSpec, edge: Edge, device: str) -> None:
     for dtype in (lm.float64, lm.float32):
         check_edge(spec, edge, device, dtype)
+
+
+def has_finite_gradients(edge: Edge) -> bool:
+    stated = [np.asarray(one, np.float64) for one in edge.expected if one is not None]
+    return all(np.isfinite(one).all() for one in stated)
+
+
+@pytest.mark.parametrize(
+    ("spec", "edge"), [one for one in EDGES if has_finite_gradients(one[1])], ids=edge_id
+)
+def test_second_derivative_at_an_edge_is_finite_where_the_first_is(
+    spec: OpSpec, edge: Edge
+) -> None:
+    case = Case(edge.label, tuple(np.asarray(one) for one in edge.inputs), edge.kwargs)
+    inputs = inputs_of(spec, case, lm.float64, "cpu")
+    inputs = [one.requires_grad_() if one.dtype.kind == "float" else one for one in inputs]
+    (result,) = results_of(spec, case, inputs)
+    incoming = lm.ones(result.shape, dtype=result.dtype, requires_grad=True)
+    store = result.backward(incoming, create_graph=True)
+    # By the inputs whose gradient the edge states; that of the others may well be infinite.
+    stated = [
+        one
+        for one, want in zip(inputs, edge.expected, strict=True)
+        if want is not None and store[one].requires_grad
+    ]
+    if not stated:
+        return
+    second = sum((store[one].sum() for one in stated), start=0.0).backward()
+    for one in (*stated, incoming):
+        if one in second:
+            assert np.isfinite(elements(second[one])).all(), f"{spec}: {edge.label}"
+
+
+@pytest.mark.parametrize("spec", DIFFERENTIABLE, ids=str)
+def test_narrow_gradients_are_those_of_float64_rounded(spec: OpSpec) -> None:
+    for dtype in spec.dtypes:
+        if dtype.kind == "float" and dtype is not lm.float64:
+            check_narrow_gradients(spec, dtype)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)

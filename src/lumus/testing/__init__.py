@@ -11,6 +11,7 @@ from lumus.testing.sweep import (
     check_edges,
     check_forward,
     check_gradients,
+    check_narrow_gradients,
     check_saved,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "check_edges",
     "check_forward",
     "check_gradients",
+    "check_narrow_gradients",
     "check_saved",
     "gradcheck",
 ]

@@ -230,10 +230,28 @@ def check_agreement(
             _check_gradient(got, want, spec, spec.result(dtype), f"{where}, {name}")
 
 
+def check_narrow_gradients(spec: OpSpec, dtype: DType[Any], device: str = "cpu") -> None:
+    """Gradients in a narrower dtype are those in float64 at the same point, but for rounding."""
+    for case in cases_of(spec, float64):
+        if not case.smooth:
+            continue
+        narrow = inputs_of(spec, case, dtype, device)
+        wide = [one.astype(float64) if one.dtype.kind == "float" else one for one in narrow]
+        ours, theirs = (_found(spec, case, inputs) for inputs in (narrow, wide))
+        where = f"{spec.name} on {device}, {dtype.name} against float64: {case.label}"
+        for (name, got), (_, want) in zip(ours, theirs, strict=True):
+            # Intermediate results are rounded, too.
+            _check_close(got, want, dtype, f"{where}, {name}", tolerance=16, absolute=True)
+
+
 def _values_and_gradients(
     spec: OpSpec, case: Case, dtype: DType[Any], device: str
 ) -> list[tuple[str, Array]]:
-    inputs = inputs_of(spec, case, dtype, device)
+    return _found(spec, case, inputs_of(spec, case, dtype, device))
+
+
+def _found(spec: OpSpec, case: Case, inputs: Sequence[Tensor[Any]]) -> list[tuple[str, Array]]:
+    """The results and, where the op has them, the gradients, each with its name."""
     if spec.differentiable:
         inputs = [_requiring(one) for one in inputs]
     results = results_of(spec, case, inputs)
@@ -242,8 +260,9 @@ def _values_and_gradients(
     for number, result in enumerate(results):
         if not result.requires_grad:
             continue
-        incoming = tensor(random.uniform(-1, 1, result.shape), device=device).astype(result.dtype)
-        store = result.backward(incoming, retain_graph=True)
+        # A few values that every dtype holds.
+        incoming = tensor(random.choice([-1.0, 0.5, 1.0, 2.0], result.shape), device=result.device)
+        store = result.backward(incoming.astype(result.dtype), retain_graph=True)
         found += [
             (f"gradient of input {place} by result {number}", elements(store[one]))
             for place, one in enumerate(inputs)

@@ -286,6 +286,14 @@ def _remainder(x: Any, y: Any) -> Any:
     return np.where(y == 0, 0, np.remainder(x, np.where(y == 0, 1, y)))
 
 
+def polynomial_cases(source: Source) -> Any:
+    """Whole powers are smooth everywhere, at 0 and below it, too."""
+    points = np.array([-2.0, -0.5, 0.0, 0.7, 1.0])
+    for exponent in (0.0, 1.0, 2.0, 3.0):
+        yield Case(f"exponent {exponent}", (points,), {"exponent": exponent})
+        yield Case(f"exponent {exponent}, 0-d", (np.array(0.0),), {"exponent": exponent})
+
+
 BINARY = [
     OpSpec(
         name="add",
@@ -364,6 +372,14 @@ BINARY = [
             Edge("B10 p at x = 0", ([0.0, 0.0], [2.0, 0.0]), (None, [0.0, 0.0])),
             Edge("B11 negative base", ([-2.0, -3.0], [3.0, 2.0]), ([12.0, -6.0], None)),
         ),
+    ),
+    OpSpec(
+        name="pow (constant exponent)",
+        function=lambda x, exponent: x**exponent,
+        formula=lambda x, exponent: np.prod([x] * int(exponent), axis=0) if exponent else x**0,
+        covers=("pow",),
+        tolerance=2,
+        cases=polynomial_cases,
     ),
     OpSpec(
         name="pow (Int)",

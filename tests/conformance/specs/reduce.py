@@ -23,6 +23,8 @@ from lumus.testing.op_spec import (
 )
 
 INF, NAN = math.inf, math.nan
+WHOLE = {"axis": None, "keepdims": False}
+ROWS = {"axis": 1, "keepdims": False}
 INTS = (lm.int64, lm.int32, lm.int16, lm.int8, lm.uint8)
 NUMBERS = (*FLOATS, *INTS)
 
@@ -151,9 +153,18 @@ def position_cases(source: Source) -> Iterable[Case]:
 
 
 SMALL = Domain(low=0.5, high=1.5)
+
+
+def products_with_zeros(source: Source) -> Iterable[Case]:
+    """A product is a polynomial: smooth at zeros, too, however many there are."""
+    for number_of_zeros in (1, 2, 3):
+        rows = source.draw((2, 5), SMALL)
+        rows[:, :number_of_zeros] = 0
+        yield Case(f"{number_of_zeros} zeros", (rows,), ROWS)
+        yield Case(f"{number_of_zeros} zeros among all", (rows,), WHOLE)
+
+
 THREE_ROWS = [[1.0, 2.0, 3.0], [0.0, 2.0, 3.0], [0.0, 0.0, 3.0]]
-WHOLE = {"axis": None, "keepdims": False}
-ROWS = {"axis": 1, "keepdims": False}
 
 SPECS = [
     OpSpec(
@@ -181,7 +192,7 @@ SPECS = [
         formula=multiplied,
         dtypes=NUMBERS,
         result=widening,
-        cases=reduction_cases(SMALL),
+        cases=joined(reduction_cases(SMALL), products_with_zeros),
         tolerance=20,
         edges=(
             Edge("B1 one zero", ([2.0, 0.0, 5.0, 3.0],), ([0.0, 30.0, 0.0, 0.0],), kwargs=WHOLE),

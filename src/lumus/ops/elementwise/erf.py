@@ -14,7 +14,12 @@ from lumus.core.tensor import Tensor
 from lumus.ops.elementwise.map import fused
 
 _TWO_OVER_SQRT_PI = 1.1283791670955126
-_GRAD = expression(lambda grad, x: grad * (_TWO_OVER_SQRT_PI * scalar.exp(-(x * x))))
+# Beyond 30 the slope is 0 to the last bit; its own derivative would be inf * 0 at the infinities.
+_GRAD = expression(
+    lambda grad, x: (
+        grad * scalar.where(scalar.absolute(x) > 30, 0.0, _TWO_OVER_SQRT_PI * scalar.exp(-(x * x)))
+    )
+)
 
 
 @record
