@@ -1,6 +1,19 @@
-"""Random tensors and their generators."""
+"""Random tensors and their generators.
 
-from lumus.ops.random.generator import Generator, seed
+`default_generator` is the one that functions use when none is given; its `state` is what to save and set
+to resume a program exactly.
+"""
+
+from lumus.ops.random.generator import Generator, default_generator, seed
 from lumus.ops.random.sample import bernoulli, integers, normal, permutation, uniform
 
-__all__ = ["Generator", "bernoulli", "integers", "normal", "permutation", "seed", "uniform"]
+__all__ = [
+    "Generator",
+    "bernoulli",
+    "default_generator",
+    "integers",
+    "normal",
+    "permutation",
+    "seed",
+    "uniform",
+]

@@ -9,6 +9,7 @@ from lumus.core.construct import new_tensor
 from lumus.core.device import Device
 from lumus.core.dtypes import INT_RANGE, DType
 from lumus.core.kinds import TITLE
+from lumus.core.op import OPS, ElementwiseOp
 from lumus.core.spec import spec_of
 from lumus.errors import DTypeError, KindError
 
@@ -49,11 +50,15 @@ def check_number(value: Number, dtype: DType[Any], op: str) -> None:
     else:
         fits, kind = dtype.kind == "float", "Float"
     if not fits:
+        known = OPS.get(op)
+        if isinstance(known, ElementwiseOp):
+            known.check_kind(dtype)  # an op that the tensor's kind lacks says what to use instead
         hint = "convert the tensor with .astype(lumus.float32)"
         if kind != "Float":
             hint = f"write {_same_number(value, dtype)!r}, or convert the tensor with .astype(...)"
         raise KindError(
-            f"{op}: a {TITLE[dtype.kind]} tensor ({dtype.name}) with the {kind} number {value!r}",
+            f"{op}: the tensor is of kind {TITLE[dtype.kind]} ({dtype.name}), "
+            f"the number {value!r} of kind {kind}",
             hint=hint,
             op=op,
         )

@@ -26,6 +26,7 @@ class NegativeRecord(Record):
 class Negative(ElementwiseOp):
     name = "negative"
     kinds = ("float", "int")
+    kind_hint = "for masks use ~, or convert with .astype(lumus.int64)"
     scalar = expression(lambda x: -x)
 
     def record(

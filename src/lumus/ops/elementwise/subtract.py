@@ -35,7 +35,7 @@ class Subtract(ElementwiseOp):
     name = "subtract"
     kinds = ("float", "int")
     scalar = expression(lambda x, y: x - y)
-    kind_hint = "for masks use ^ or & ~, or convert with .astype(lumus.int64)"
+    kind_hint = "for masks use ^, & ~ or, for 1 - mask, ~; or convert with .astype(lumus.int64)"
 
     def record(
         self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs

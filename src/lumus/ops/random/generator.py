@@ -75,9 +75,9 @@ class Generator:
         self.state = state
 
 
-DEFAULT = Generator()
+default_generator = Generator()
 
 
 def seed(value: int) -> None:
     """Seeds the generator that random functions use when none is given."""
-    DEFAULT.seed(value)
+    default_generator.seed(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor, leaf
 from lumus.errors import ArgumentError, KindError
 from lumus.ops.create.tensor import copied
-from lumus.ops.random.generator import DEFAULT, Generator
+from lumus.ops.random.generator import Generator, default_generator
 
 
 @frozen
@@ -63,7 +64,7 @@ def _drawn(
     count = 1
     for length in lengths:
         count *= length
-    key = (generator or DEFAULT).next_key(count, device_named(device))
+    key = (generator or default_generator).next_key(count, device_named(device))
     return apply(
         "random",
         key,
@@ -108,10 +109,19 @@ def uniform(
     drawn = _drawn("uniform", shape, dtype, device, generator)
     if (low, high) != (0.0, 1.0):
         # A product may round up to `high` itself, which the interval leaves out.
-        drawn = (drawn * (high - low) + low).minimum(
-            float(np.nextafter(np.float32(high), np.float32(low))) if high > low else high
-        )  # noqa: E501
+        drawn = (drawn * (high - low) + low).minimum(_below(high, dtype) if high > low else high)
     return leaf(drawn, requires_grad)
+
+
+# For each Float dtype: the bits of its mantissa, and the exponent of its smallest number.
+_GRIDS = {"float64": (53, -1074), "float32": (24, -149), "float16": (11, -24), "bfloat16": (8, -133)}
+
+
+def _below(value: float, dtype: DType[Float]) -> float:
+    """A number of `dtype` below `value`, with at most one between them."""
+    bits, smallest = _GRIDS[dtype.name]
+    step = 2.0 ** max(math.frexp(value)[1] - bits, smallest)
+    return (math.ceil(value / step) - 1) * step
 
 
 def normal(
