@@ -114,7 +114,12 @@ def uniform(
 
 
 # For each Float dtype: the bits of its mantissa, and the exponent of its smallest number.
-_GRIDS = {"float64": (53, -1074), "float32": (24, -149), "float16": (11, -24), "bfloat16": (8, -133)}
+_GRIDS = {
+    "float64": (53, -1074),
+    "float32": (24, -149),
+    "float16": (11, -24),
+    "bfloat16": (8, -133),
+}
 
 
 def _below(value: float, dtype: DType[Float]) -> float:
