@@ -54,7 +54,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
     def get(self, tensor: Tensor[Float], /) -> Tensor[Float] | None: ...
     @overload
     def get(self, tensor: Tensor[Float], /, default: D) -> Tensor[Float] | D: ...
-    def get(self, tensor: Tensor[Float], /, default: Any = None) -> Any:
+    def get(self, tensor: Tensor[Float], /, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The gradient, or `default` for a tensor that was not reached."""
         return self[tensor] if tensor in self else default
 

@@ -34,10 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explained(error: Exception) -> int:
     """One line for what a user can cause; anything else is a fault of ours and keeps its traceback."""
     name = type(error).__name__
-    if hasattr(error, "format_message"):  # a wrong option or argument
+    format_message = getattr(error, "format_message", None)
+    if format_message is not None:  # a wrong option or argument
         context = getattr(error, "ctx", None)
         where = f" (see: {context.command_path} --help)" if context is not None else ""
-        return _fail(" ".join(str(error.format_message()).split()) + where, 2)
+        return _fail(" ".join(str(format_message()).split()) + where, 2)
     if name == "Abort":
         return _fail("interrupted", 130)
     if name == "NoArgsIsHelpError":

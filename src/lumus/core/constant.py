@@ -25,7 +25,7 @@ _constants: dict[Any, Any] = {}
 def constant(value: Number, dtype: DType[Any], device: Device, op: str) -> Tensor[Any]:
     """`value` as a frozen 0-d tensor; raises when the kind or the range of `dtype` does not admit it."""
     # 1, 1.0 and True are equal and so are 0.0 and -0.0; they are not the same constant.
-    key = (value, value.__class__, dtype, device)
+    key: tuple[Any, ...] = (value, value.__class__, dtype, device)
     if value == 0.0 and value.__class__ is float:
         key = (math.copysign(1.0, value), "zero", dtype, device)
     found = _constants.get(key)

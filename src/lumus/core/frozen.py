@@ -41,9 +41,10 @@ def frozen(cls: type[T]) -> type[T]:
     space.setdefault("__eq__", _equal)
     space.setdefault("__hash__", _hash)
     space.setdefault("__repr__", _text)
-    made: Any = type(cls)(cls.__name__, cls.__bases__, space)
+    metaclass: Any = type(cls)
+    made = metaclass(cls.__name__, cls.__bases__, space)
     made.__init__ = _initializer(made, names, defaults)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _initializer(cls: Any, names: tuple[str, ...], defaults: tuple[Any, ...]) -> Any:
@@ -51,7 +52,7 @@ def _initializer(cls: Any, names: tuple[str, ...], defaults: tuple[Any, ...]) ->
     if code is None:
         body = "".join(f"    set_{name}(self, {name})\n" for name in names) or "    pass\n"
         scope: dict[str, Any] = {}
-        exec(f"def __init__(self, {', '.join(names)}):\n{body}", scope)  # noqa: S102
+        exec(f"def __init__(self, {', '.join(names)}):\n{body}", scope)
         code = _initializers[names] = scope["__init__"].__code__
     setters: dict[str, Any] = {"__builtins__": __builtins__}
     for name in names:

@@ -80,7 +80,7 @@ class ElementwiseOp(Op):
 class Comparison(ElementwiseOp):
     """An elementwise op whose result is Bool, and so has no gradient."""
 
-    kinds = ("float", "int")
+    kinds: ClassVar[tuple[KindName, ...]] = ("float", "int")
     result = bool_
     differentiable = False
     reason = "its result is Bool"
@@ -104,10 +104,10 @@ def kind_error(
 
 OPS: dict[str, Op] = {}
 
-OpClass = TypeVar("OpClass", bound=type[Op])
+AnyOp = TypeVar("AnyOp", bound=Op)
 
 
-def register(cls: OpClass) -> OpClass:
+def register(cls: type[AnyOp]) -> type[AnyOp]:
     """Makes an op known by its name."""
     if cls.name in OPS:
         raise ValueError(f"two ops are named {cls.name!r}")

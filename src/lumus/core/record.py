@@ -258,7 +258,7 @@ class LeafSignature:
     def __init__(self, spec: Spec) -> None:
         self.name = "leaf"
         self.attrs: Any = None
-        self.outputs = (spec,)
+        self.outputs: tuple[Spec, ...] = (spec,)
 
 
 class Leaf(Node):

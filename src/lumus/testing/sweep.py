@@ -292,7 +292,9 @@ def check_saved(spec: OpSpec, device: str = "cpu") -> None:
                 f"{len(declared)}: {list(declared.values())}"
             )
         if all(one.data.is_whole or one.data.storage_id in sizes for one in declared.values()):
-            allowed = sum(sizes.get(place, one.nbytes) for place, one in declared.items())
+            allowed = sum(
+                sizes[place] if place in sizes else one.nbytes for place, one in declared.items()
+            )
             if held["live_bytes"] > allowed:
                 raise CheckError(
                     f"{where} {held['live_bytes']} bytes, its records declare {allowed}"

@@ -132,7 +132,7 @@ class Run:
         """Writes model.safetensors, metrics.jsonl and graph.txt, each whole or not at all."""
         save(self.folder / "model.safetensors", self.model, metadata={"model": "digits"})
         lines = [
-            json.dumps({name: getattr(epoch, name) for name in epoch.field_names})
+            json.dumps({name: getattr(epoch, name) for name in Epoch.__annotations__})
             for epoch in self.history
         ]
         for name, text in (("metrics.jsonl", "\n".join(lines)), ("graph.txt", self.graph)):

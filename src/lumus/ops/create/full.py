@@ -10,7 +10,7 @@ from lumus.core.constant import Number, check_number
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
 from lumus.core.dtypes import DEFAULT, DType, float32
-from lumus.core.kinds import Bool, Float, Int, K
+from lumus.core.kinds import Bool, Float, Int, K, KindName
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor, leaf
 
@@ -83,7 +83,9 @@ def full(
     [7.0, 7.0]
     """
     if dtype is None:
-        kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "float"
+        kind: KindName = "float"
+        if isinstance(value, int):
+            kind = "bool" if isinstance(value, bool) else "int"
         dtype = DEFAULT[kind]
     check_number(value, dtype, "full")
     place = device_named(device)

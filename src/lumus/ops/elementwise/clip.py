@@ -82,15 +82,15 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     >>> lm.clip(lm.tensor([-2.0, 0.5, 3.0]), -1.0, 1.0).tolist()
     [-1.0, 0.5, 1.0]
     """
-    if min is None and max is None:
-        raise ArgumentError("clip: give min, max or both", op="clip")
     low = None if min is None else require_operand(x, min, "clip")
     high = None if max is None else require_operand(x, max, "clip")
-    if low is None:
-        return apply("clip_above", x, high)
-    if high is None:
+    if low is not None and high is not None:
+        return apply("clip", x, low, high)
+    if low is not None:
         return apply("clip_below", x, low)
-    return apply("clip", x, low, high)
+    if high is not None:
+        return apply("clip_above", x, high)
+    raise ArgumentError("clip: give min, max or both", op="clip")
 
 
 _GRAD_X_BELOW = expression(lambda grad, x, low: scalar.where(x >= low, grad, 0.0))

@@ -61,8 +61,9 @@ def pow(x: Tensor[Float] | float, p: Tensor[Float] | float) -> Tensor[Float]: ..
 def pow(x: Tensor[Int] | int, p: Tensor[Int] | int) -> Tensor[Int]: ...
 @composite("pow")
 def pow(x: Any, p: Any) -> Any:
-    """Each element of `x` to the power `p`, by IEEE 754: ``0**0`` is 1, a fractional power of a
-    negative number NaN.
+    """Each element of `x` to the power `p`, by IEEE 754.
+
+    ``0**0`` is 1, and a fractional power of a negative number is NaN.
 
     **Shapes.** Broadcast together.
     **Kinds.** Float, or Int with a power that is not negative (ints wrap); dtypes promote.

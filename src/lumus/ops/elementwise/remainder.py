@@ -44,8 +44,10 @@ class Remainder(ElementwiseOp):
         self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs
     ) -> Record:
         x, y = inputs
-        kept = (Saved(x), Saved(y)) if needs[1] else (None, None)
-        return RemainderRecord(*kept, x.spec if needs[0] else None)
+        x_spec = x.spec if needs[0] else None
+        if not needs[1]:
+            return RemainderRecord(None, None, x_spec)
+        return RemainderRecord(Saved(x), Saved(y), x_spec)
 
 
 @overload

@@ -59,7 +59,7 @@ class IndexPutRecord(Record):
         last = apply("last_writer", *indices, bounds=bounds)
         rest = grad.ndim - last.ndim
         last = last.reshape((*last.shape, *(1,) * rest))
-        return apply("where", last, grad, zeros(grad.spec))  # type: ignore[no-any-return]
+        return apply("where", last, grad, zeros(grad.spec))
 
 
 @register

@@ -158,7 +158,7 @@ def _item(item: Any, device: Device) -> list[Any]:
             listed = listed.astype(np.int64)
         return _tensor_items(call("from_numpy", listed.copy(), device=device))
     try:
-        return [operator.index(item)]
+        return [operator.index(cast("Any", item))]
     except TypeError:
         raise KindError(
             f"index: {item!r} cannot be an index",

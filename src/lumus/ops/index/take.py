@@ -18,14 +18,16 @@ from lumus.errors import IndexRangeError
 
 def index_tensor(x: Tensor[Any], indices: Tensor[Int] | Sequence[Any], op: str) -> Tensor[Int]:
     """Indices as an int64 tensor beside `x`."""
-    if not isinstance(indices, Tensor):
+    if isinstance(indices, Tensor):
+        index: Tensor[Any] = indices
+    else:
         listed = np.asarray(indices)
         if listed.size == 0:
             listed = listed.astype(np.int64)
-        indices = call("from_numpy", listed, device=x.device)
-    if indices.dtype.kind != "int":
-        raise kind_error(op, indices.dtype, ("int",))
-    return indices.astype(int64)
+        index = call("from_numpy", listed, device=x.device)
+    if index.dtype.kind != "int":
+        raise kind_error(op, index.dtype, ("int",))
+    return index.astype(int64)
 
 
 @composite("take")

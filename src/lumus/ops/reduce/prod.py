@@ -59,7 +59,7 @@ def _shifted(rows: Tensor[Float], distance: int) -> Tensor[Float]:
     one = constant(1.0, rows.dtype, rows.device, "prod")
     ones = one.broadcast_to(rows.shape[0], distance)
     kept = rows.narrow(1, 0, rows.shape[1] - distance)
-    return apply("concat", ones, kept, axis=1)  # type: ignore[no-any-return]
+    return apply("concat", ones, kept, axis=1)
 
 
 @register
