@@ -17,6 +17,7 @@ from lumus.testing.sweep import (
     LAYOUTS,
     cases_of,
     check_agreement,
+    check_alone,
     check_edge,
     check_forward,
     check_gradients,
@@ -95,6 +96,11 @@ def test_narrow_gradients_are_those_of_float64_rounded(spec: OpSpec) -> None:
     for dtype in spec.dtypes:
         if dtype.kind == "float" and dtype is not lm.float64:
             check_narrow_gradients(spec, dtype)
+
+
+@pytest.mark.parametrize("spec", DIFFERENTIABLE, ids=str)
+def test_gradient_of_one_input_alone_is_the_one_beside_the_others(spec: OpSpec) -> None:
+    check_alone(spec)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)

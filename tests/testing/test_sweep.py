@@ -19,6 +19,7 @@ from lumus.testing.op_spec import (
     Domain,
     Edge,
     OpSpec,
+    Source,
     elementwise_cases,
     joined,
     reduction_cases,
@@ -28,6 +29,7 @@ from lumus.testing.sweep import (
     LAYOUTS,
     cases_of,
     check_agreement,
+    check_alone,
     check_edges,
     check_forward,
     check_gradients,
@@ -97,6 +99,37 @@ def test_check_agreement_devices_that_differ_are_found() -> None:
 
     with pytest.raises(CheckError, match="cpu against reference"):
         check_agreement(changed(function=partial), lm.float64)
+
+
+@record
+class ForgetfulRecord(Record):
+    """d (x + y) = grad to each; wrong for x unless y is on the graph."""
+
+    needs: Needs
+
+    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+        return (grad if self.needs[1] else grad * 0.0, grad if self.needs[1] else None)
+
+
+class ForgetfulOp(ElementwiseOp):
+    name = "forgetful"
+    scalar = expression(lambda x, y: x + y)
+
+    def record(
+        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs
+    ) -> Record:
+        return ForgetfulRecord(needs)
+
+
+def test_check_alone_wrong_use_of_needs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OPS, "forgetful", ForgetfulOp())
+
+    def cases(source: Source) -> list[Case]:
+        return [Case("pair", (source.draw((3,)), source.draw((3,))))]
+
+    spec = changed(function=lambda x, y: apply("forgetful", x, y), cases=cases)
+    with pytest.raises(CheckError, match="pair: the gradient of input 0 alone is"):
+        check_alone(spec)
 
 
 @record

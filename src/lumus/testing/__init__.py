@@ -7,6 +7,7 @@ from lumus.testing.gradcheck import gradcheck
 from lumus.testing.op_spec import Case, Domain, Edge, OpSpec
 from lumus.testing.sweep import (
     check_agreement,
+    check_alone,
     check_edge,
     check_edges,
     check_forward,
@@ -21,6 +22,7 @@ __all__ = [
     "Edge",
     "OpSpec",
     "check_agreement",
+    "check_alone",
     "check_edge",
     "check_edges",
     "check_forward",

@@ -230,6 +230,39 @@ def check_agreement(
             _check_gradient(got, want, spec, spec.result(dtype), f"{where}, {name}")
 
 
+def check_alone(spec: OpSpec, device: str = "cpu") -> None:
+    """The gradient of an input that alone requires grad is the one beside the others, bit for bit."""
+    for case in cases_of(spec, float64):
+        together = _gradients_of(spec, case, device, alone=None)
+        if len(together) < 2:
+            continue
+        for place, want in together.items():
+            got = _gradients_of(spec, case, device, alone=place)[place]
+            if got.tobytes() != want.tobytes():
+                raise CheckError(
+                    f"{spec.name} on {device}: {case.label}: the gradient of input {place} alone "
+                    f"is {got.tolist()}, beside the others {want.tolist()}"
+                )
+
+
+def _gradients_of(spec: OpSpec, case: Case, device: str, *, alone: int | None) -> dict[int, Array]:
+    """The gradient of each Float input by its position, or of the one that is alone on a graph."""
+    inputs = [
+        _requiring(one) if alone in (None, place) else one
+        for place, one in enumerate(inputs_of(spec, case, float64, device))
+    ]
+    results = [one for one in results_of(spec, case, inputs) if one.requires_grad]
+    random = np.random.default_rng(0)
+    found: dict[int, Array] = {}
+    for result in results:
+        incoming = tensor(random.uniform(-1, 1, result.shape), device=device)
+        store = result.backward(incoming.astype(result.dtype), retain_graph=True)
+        for place, one in enumerate(inputs):
+            if one in store:
+                found[place] = found.get(place, 0.0) + elements(store[one])
+    return found
+
+
 def check_narrow_gradients(spec: OpSpec, dtype: DType[Any], device: str = "cpu") -> None:
     """Gradients in a narrower dtype are those in float64 at the same point, but for rounding."""
     for case in cases_of(spec, float64):
