@@ -67,4 +67,5 @@ void bind_matmul(nb::module_& m) {
   m.def("matmul", lumus::matmul);
   m.def("load_blas", lumus::load);
   m.def("blas_info", lumus::blas_info);
+  m.def("needs_blas", [] { return lumus::matmul_kernels().uses_blas; });
 }

@@ -350,6 +350,6 @@ void matmul(const View& a, const View& b, const View& out) {
 }  // namespace
 
 extern const MatmulKernels matmul_table;
-const MatmulKernels matmul_table = {&matmul};
+const MatmulKernels matmul_table = {&matmul, !kOwnKernelsAreFaster};
 
 }  // namespace lumus::LUMUS_ISA

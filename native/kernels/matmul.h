@@ -9,6 +9,8 @@ struct MatmulKernels {
   // out = a @ b: operands of rank 1 or more with any strides, batch axes broadcast, `out`
   // contiguous and of the shape that NumPy's rules give. One dtype for all three; any but bool.
   void (*matmul)(const View& a, const View& b, const View& out);
+  // Whether float32 and float64 products are OpenBLAS's, where one is loaded.
+  bool uses_blas;
 };
 
 const MatmulKernels& matmul_kernels();

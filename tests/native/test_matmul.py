@@ -17,7 +17,6 @@ from tests.native.native_arrays import BFLOAT16, INTS, native, to_numpy
 
 AnyArray = npt.NDArray[Any]
 
-OWN_KERNEL_ISAS = ("v3", "v4")
 SHAPES_2D = [
     (1, 1, 1),
     (1, 7, 5),
@@ -87,7 +86,7 @@ def test_matmul_layouts_agree_bit_for_bit(dtype: str, rows: int, depth: int, col
     np.testing.assert_allclose(first, expected, rtol=0, atol=tolerance)
     for left, right in itertools.product(layouts(a), layouts(b)):
         result = product(left, right)
-        if _native.isa() in OWN_KERNEL_ISAS:
+        if not _native.needs_blas():
             assert same_bits(result, first)
         else:  # OpenBLAS sums in other orders for transposed operands
             np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
@@ -117,7 +116,7 @@ def test_matmul_half_types_round_once(rows: int, depth: int, columns: int) -> No
         expected = product(half_a.astype(np.float32), half_b.astype(np.float32)).astype(half)
         for left, right in zip(layouts(half_a), layouts(half_b), strict=True):
             result = product(left, right)
-            if _native.isa() in OWN_KERNEL_ISAS:
+            if not _native.needs_blas():
                 assert same_bits(result, expected)
             else:  # OpenBLAS sums float32 in another order than our half products
                 np.testing.assert_allclose(
@@ -269,3 +268,7 @@ def test_load_blas_missing_library_is_an_os_error_or_already_loaded() -> None:
     info = _native.blas_info()
     assert info is not None
     assert "OpenBLAS" in info["config"]
+
+
+def test_needs_blas_only_without_fused_multiply_adds() -> None:
+    assert _native.needs_blas() == (_native.isa() not in ("v3", "v4"))
