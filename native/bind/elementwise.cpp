@@ -100,16 +100,13 @@ class Program {
   }
 
   Array run(nb::list arrays) const {
-    // A list of our own: another thread may change the caller's while the lock is released.
-    const nb::tuple kept(arrays);
     const View* inputs[kMaxProgramOperands];
-    return run_single(inputs, read_views(kept, inputs));
+    return run_single(inputs, read_views(arrays, inputs), arrays);
   }
 
   nb::tuple run_many(nb::list arrays) const {
-    const nb::tuple kept(arrays);
     const View* inputs[kMaxProgramOperands];
-    const int num_inputs = read_views(kept, inputs);
+    const int num_inputs = read_views(arrays, inputs);
     check_inputs(inputs, num_inputs);
     const Shape shape = broadcast_shape(inputs, num_inputs);
     const ElementwiseProgram& program = compiled_.program();
@@ -120,7 +117,7 @@ class Program {
           nb::cast(make_array(program.output_dtypes[index], shape.rank, shape.lengths));
       outputs[index] = &nb::inst_ptr<Array>(results[index])->view;
     }
-    execute(outputs, inputs, shape);
+    execute(outputs, inputs, shape, arrays);
     nb::object tuple = nb::steal(PyTuple_New(program.num_outputs));
     if (!tuple.is_valid()) throw nb::python_error();
     for (int index = 0; index < program.num_outputs; ++index) {
@@ -130,12 +127,10 @@ class Program {
   }
 
   void run_into(nb::list output_arrays, nb::list input_arrays) const {
-    const nb::tuple kept_outputs(output_arrays);
-    const nb::tuple kept_inputs(input_arrays);
     const View* outputs[kMaxProgramOperands];
     const View* inputs[kMaxProgramOperands];
-    const int num_outputs = read_views(kept_outputs, outputs);
-    const int num_inputs = read_views(kept_inputs, inputs);
+    const int num_outputs = read_views(output_arrays, outputs);
+    const int num_inputs = read_views(input_arrays, inputs);
     check_inputs(inputs, num_inputs);
     const ElementwiseProgram& program = compiled_.program();
     if (num_outputs != program.num_outputs) {
@@ -153,16 +148,16 @@ class Program {
       }
     }
     std::vector<Array> copies;
-    copies.reserve(static_cast<std::size_t>(num_inputs));
     for (int input = 0; input < num_inputs; ++input) {
       for (int output = 0; output < num_outputs; ++output) {
         if (!overlaps_partly(*outputs[output], *inputs[input])) continue;
+        copies.reserve(static_cast<std::size_t>(num_inputs));  // views must not move
         copies.push_back(copy_of(*inputs[input]));
         inputs[input] = &copies.back().view;
         break;
       }
     }
-    execute(outputs, inputs, shape);
+    execute(outputs, inputs, shape, output_arrays, input_arrays);
   }
 
  private:
@@ -187,13 +182,20 @@ class Program {
     return instructions;
   }
 
-  static int read_views(const nb::tuple& arrays, const View** views) {
-    const int count = static_cast<int>(nb::len(arrays));
+  static int read_views(const nb::list& arrays, const View** views) {
+    const Py_ssize_t count = PyList_GET_SIZE(arrays.ptr());
     if (count > kMaxProgramOperands) throw nb::value_error("too many arrays for a program");
-    for (int index = 0; index < count; ++index) {
-      views[index] = &nb::cast<const Array&>(arrays[index]).view;
+    for (Py_ssize_t index = 0; index < count; ++index) {
+      const nb::handle array = PyList_GET_ITEM(arrays.ptr(), index);
+      if (!array.type().is(array_type())) throw nb::type_error("a program runs on native arrays");
+      views[index] = &nb::inst_ptr<Array>(array)->view;
     }
-    return count;
+    return static_cast<int>(count);
+  }
+
+  static nb::handle array_type() {
+    static const nb::handle type = nb::type<Array>();
+    return type;
   }
 
   static Array copy_of(const View& view) {
@@ -217,23 +219,29 @@ class Program {
     }
   }
 
-  Array run_single(const View* const* inputs, int num_inputs) const {
+  template <class... Lists>
+  Array run_single(const View* const* inputs, int num_inputs, const Lists&... kept) const {
     check_inputs(inputs, num_inputs);
     const ElementwiseProgram& program = compiled_.program();
     if (program.num_outputs != 1) throw nb::value_error("the program has several outputs");
     const Shape shape = broadcast_shape(inputs, num_inputs);
     Array result = make_array(program.output_dtypes[0], shape.rank, shape.lengths);
     const View* const output = &result.view;
-    execute(&output, inputs, shape);
+    execute(&output, inputs, shape, kept...);
     return result;
   }
 
-  void execute(const View* const* outputs, const View* const* inputs, const Shape& shape) const {
+  // `lists` hold the arrays: another thread may change them while the interpreter lock is released,
+  // so that their items are then held by tuples of our own.
+  template <class... Lists>
+  void execute(const View* const* outputs, const View* const* inputs, const Shape& shape,
+               const Lists&... lists) const {
     const ElementwiseProgram& program = compiled_.program();
     const ElementwiseKernels& kernels = elementwise_kernels();
     if (shape.count * program.cost < kParallelWork) {
       kernels.run(program, outputs, inputs, shape.rank, shape.lengths);
     } else {
+      [[maybe_unused]] const nb::tuple held[] = {nb::tuple(), nb::tuple(lists)...};
       nb::gil_scoped_release unlocked;
       kernels.run(program, outputs, inputs, shape.rank, shape.lengths);
     }

@@ -284,7 +284,8 @@ void cut_tiles(Plan& plan, int64_t tile) {
   }
   plan.num_tiles = 1;
   for (int axis = 0; axis < plan.rank; ++axis) {
-    plan.counts[axis] = divide_up(plan.extents[axis], plan.block[axis]);
+    const bool is_cut = plan.block[axis] < plan.extents[axis];  // spares small runs the division
+    plan.counts[axis] = is_cut ? divide_up(plan.extents[axis], plan.block[axis]) : 1;
     plan.num_tiles *= plan.counts[axis];
   }
 }
@@ -341,12 +342,37 @@ void with_memory(int64_t nbytes, const Body& body) {
   }
 }
 
-LUMUS_INLINE void run_steps(const ElementwiseProgram& program, std::byte* const* slots,
+// Where the registers of a program are during a tile, and which hold one value throughout, at least
+// a vector of it.
+template <int kCapacity>
+struct SlotsOf {
+  std::byte* places[kCapacity];
+  bool is_fixed[kCapacity];
+
+  explicit SlotsOf(const ElementwiseProgram& program) {
+    const int num_slots = first_output_slot(program) + program.num_outputs;
+    std::memset(is_fixed, 0, static_cast<std::size_t>(num_slots));
+    for (int index = 0; index < program.num_constants; ++index) {
+      places[program.num_inputs + index] = program.constants[index];
+      is_fixed[program.num_inputs + index] = true;
+    }
+  }
+  std::byte*& operator[](int slot) { return places[slot]; }
+};
+using Slots = SlotsOf<kMaxSlots>;
+
+template <int kCapacity>
+LUMUS_INLINE void run_steps(const ElementwiseProgram& program, const SlotsOf<kCapacity>& slots,
                             int64_t count) {
+  std::byte* const* const places = slots.places;
+  const bool* const is_fixed = slots.is_fixed;
   const ProgramStep* const end = program.steps + program.num_steps;
   for (const ProgramStep* step = program.steps; step != end; ++step) {
-    step->function(slots[step->result], slots[step->arguments[0]], slots[step->arguments[1]],
-                   slots[step->arguments[2]], count);
+    const std::uint16_t* const arguments = step->arguments;
+    const unsigned fixed = (is_fixed[arguments[0]] ? 1u : 0u) | (is_fixed[arguments[1]] ? 2u : 0u) |
+                           (is_fixed[arguments[2]] ? 4u : 0u);
+    step->function(places[step->result], places[arguments[0]], places[arguments[1]],
+                   places[arguments[2]], count, fixed);
   }
 }
 
@@ -361,11 +387,8 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
   const ElementwiseProgram& program = *plan.program;
   const int first_temporary = program.num_inputs + program.num_constants;
 
-  std::byte* slots[kMaxSlots];
+  Slots slots(program);
   Held held[kMaxProgramOperands];
-  for (int index = 0; index < program.num_constants; ++index) {
-    slots[program.num_inputs + index] = program.constants[index];
-  }
   for (int index = 0; index < program.num_temporaries; ++index) {
     slots[first_temporary + index] = memory;
     memory += program.slot_bytes;
@@ -380,8 +403,8 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
   int64_t position[kMaxRank];
   int64_t rest = begin;
   for (int axis = plan.rank - 1; axis >= 0; --axis) {
-    position[axis] = rest % plan.counts[axis];
-    rest /= plan.counts[axis];
+    position[axis] = rest == 0 ? 0 : rest % plan.counts[axis];
+    rest = rest == 0 ? 0 : rest / plan.counts[axis];
   }
 
   std::byte* places[kMaxProgramOperands];
@@ -409,6 +432,7 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
       if (operand.access == Access::constant) {
         if (holds.from == place && holds.count >= count) continue;
         const int64_t stride = 0;
+        slots.is_fixed[operand.slot] = true;
         move_tile(true, slots[operand.slot], place, &count, &stride, 1, operand.size);
       } else {
         if (holds.from == place && holds.count == count && holds.inner == inner) continue;
@@ -447,7 +471,7 @@ bool run_small(const ElementwiseProgram& program, const View* const* outputs,
     return false;
 
   alignas(64) std::byte buffers[kMaxBuffers * kBufferBytes];
-  std::byte* slots[64];
+  SlotsOf<64> slots(program);
   int num_used = 0;
   for (; num_used < program.num_temporaries; ++num_used) {
     slots[first_temporary + num_used] = buffers + num_used * kBufferBytes;
@@ -460,6 +484,7 @@ bool run_small(const ElementwiseProgram& program, const View* const* outputs,
     } else if (own == 1 && num_used < kMaxBuffers) {
       slots[index] = buffers + num_used++ * kBufferBytes;
       const int64_t stride = 0;
+      slots.is_fixed[index] = true;
       move_tile(true, slots[index], view.data, &count, &stride, 1, itemsize(view.dtype));
     } else {
       return false;
@@ -474,9 +499,6 @@ bool run_small(const ElementwiseProgram& program, const View* const* outputs,
       }
     }
     slots[first_output + index] = view.data;
-  }
-  for (int index = 0; index < program.num_constants; ++index) {
-    slots[program.num_inputs + index] = program.constants[index];
   }
   run_steps(program, slots, count);
   return true;
@@ -509,8 +531,8 @@ void run(const ElementwiseProgram& program, const View* const* outputs, const Vi
   };
   int64_t tile_work = program.cost;
   for (int axis = 0; axis < plan.rank; ++axis) tile_work *= plan.block[axis];
+  if (plan.num_tiles == 1) return run_piece(0, 1);
   const int64_t grain = larger(1, kParallelWork / larger(1, tile_work));
-  if (plan.num_tiles <= grain) return run_piece(0, plan.num_tiles);
   parallel_for(plan.num_tiles, grain, run_piece);
 }
 
@@ -519,10 +541,7 @@ void evaluate_tiles(const ElementwiseProgram& program, const std::byte* const* i
   const int first_temporary = program.num_inputs + program.num_constants;
   const int output = first_output_slot(program);
   int64_t sizes[kMaxProgramOperands];
-  std::byte* slots[kMaxSlots];
-  for (int index = 0; index < program.num_constants; ++index) {
-    slots[program.num_inputs + index] = program.constants[index];
-  }
+  Slots slots(program);
   for (int index = 0; index < program.num_temporaries; ++index) {
     slots[first_temporary + index] = memory;
     memory += program.slot_bytes;
@@ -533,6 +552,7 @@ void evaluate_tiles(const ElementwiseProgram& program, const std::byte* const* i
     slots[index] = memory;
     memory += program.slot_bytes;
     if (strides[index] != 0) continue;
+    slots.is_fixed[index] = true;
     const int64_t length = smaller(count, program.tile);
     const int64_t stride = 0;
     move_tile(true, slots[index], const_cast<std::byte*>(inputs[index]), &length, &stride, 1,
@@ -575,6 +595,6 @@ StepFunction find_step(Opcode opcode, DType dtype, DType source) {
 }  // namespace
 
 extern const ElementwiseKernels elementwise_table;
-const ElementwiseKernels elementwise_table = {find_step, run, evaluate};
+const ElementwiseKernels elementwise_table = {find_step, find_pair_step, run, evaluate};
 
 }  // namespace lumus::LUMUS_ISA

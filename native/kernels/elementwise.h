@@ -76,10 +76,12 @@ enum class Opcode : std::uint8_t {
 };
 constexpr int kNumOpcodes = static_cast<int>(Opcode::copy) + 1;
 
-// One instruction over `count` dense elements. Arguments that an instruction lacks are null.
-// `result` may equal an argument whose elements have the size of the result's.
+// One instruction over `count` dense elements. Arguments that an instruction lacks are null or
+// unread. `result` may equal an argument whose elements have the size of the result's. Bit k of
+// `fixed` says that argument k holds one value throughout, so that its first vector may be read
+// over and over.
 using StepFunction = void (*)(std::byte* result, const std::byte* first, const std::byte* second,
-                              const std::byte* third, std::int64_t count);
+                              const std::byte* third, std::int64_t count, unsigned fixed);
 
 // Slots are numbered inputs, constants, temporaries, outputs.
 struct ProgramStep {
@@ -114,6 +116,10 @@ struct ElementwiseKernels {
   // for `cast`), `source` the type that a `cast` converts from.
   StepFunction (*find_step)(Opcode opcode, DType dtype, DType source);
 
+  // One loop for two instructions, each rounding on its own: outer(inner(first, second), third), or
+  // outer(third, inner(first, second)) when `is_reversed`. For the opcodes of `joins_in_pairs`.
+  StepFunction (*find_pair)(Opcode inner, Opcode outer, bool is_reversed, DType dtype);
+
   // Runs over `shape`. Inputs are broadcast to it; outputs have it.
   void (*run)(const ElementwiseProgram& program, const View* const* outputs,
               const View* const* inputs, int rank, const std::int64_t* shape);
@@ -126,6 +132,10 @@ struct ElementwiseKernels {
 };
 
 const ElementwiseKernels& elementwise_kernels();
+
+constexpr bool joins_in_pairs(Opcode opcode) {
+  return opcode == Opcode::add || opcode == Opcode::subtract || opcode == Opcode::multiply;
+}
 
 // True when the elements of `output` and `input` share memory without the two being the same view.
 bool overlaps_partly(const View& output, const View& input);

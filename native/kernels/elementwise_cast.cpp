@@ -89,7 +89,7 @@ constexpr bool kIsHalf<BFloat16> = true;
 
 template <class In, class Out>
 void cast_elements(std::byte* result, const std::byte* first, const std::byte*, const std::byte*,
-                   std::int64_t count) {
+                   std::int64_t count, unsigned) {
   Out* const to = reinterpret_cast<Out*>(result);
   const In* const x = reinterpret_cast<const In*>(first);
   if constexpr (kIsHalf<In> || kIsHalf<Out>) {
@@ -120,7 +120,7 @@ void cast_elements(std::byte* result, const std::byte* first, const std::byte*, 
 // Any byte but 0 is true and counts as 1.
 template <class Out>
 void cast_booleans(std::byte* result, const std::byte* first, const std::byte*, const std::byte*,
-                   std::int64_t count) {
+                   std::int64_t count, unsigned) {
   Out* const to = reinterpret_cast<Out*>(result);
   const auto* const x = reinterpret_cast<const std::uint8_t*>(first);
 #pragma GCC ivdep
@@ -132,7 +132,7 @@ void cast_booleans(std::byte* result, const std::byte* first, const std::byte*, 
 // `kOne` is the number one in the half type.
 template <std::uint16_t kOne>
 void cast_booleans_to_half(std::byte* result, const std::byte* first, const std::byte*,
-                           const std::byte*, std::int64_t count) {
+                           const std::byte*, std::int64_t count, unsigned) {
   auto* const to = reinterpret_cast<std::uint16_t*>(result);
   const auto* const x = reinterpret_cast<const std::uint8_t*>(first);
 #pragma GCC ivdep
@@ -141,7 +141,7 @@ void cast_booleans_to_half(std::byte* result, const std::byte* first, const std:
 
 template <class In>
 void cast_to_booleans(std::byte* result, const std::byte* first, const std::byte*, const std::byte*,
-                      std::int64_t count) {
+                      std::int64_t count, unsigned) {
   auto* const to = reinterpret_cast<std::uint8_t*>(result);
   const In* const x = reinterpret_cast<const In*>(first);
 #pragma GCC ivdep

@@ -167,7 +167,42 @@ StepFunction find(Opcode opcode) {
   }
 }
 
+template <class T, class Inner>
+StepFunction find_outer(Opcode outer, bool is_reversed) {
+  switch (outer) {
+    case Opcode::add:
+      return pair_vectors<T, Inner, Add, false>;
+    case Opcode::multiply:
+      return pair_vectors<T, Inner, Multiply, false>;
+    case Opcode::subtract:
+      return is_reversed ? pair_vectors<T, Inner, Subtract, true>
+                         : pair_vectors<T, Inner, Subtract, false>;
+    default:
+      return nullptr;
+  }
+}
+
+template <class T>
+StepFunction find_pair(Opcode inner, Opcode outer, bool is_reversed) {
+  switch (inner) {
+    case Opcode::add:
+      return find_outer<T, Add>(outer, is_reversed);
+    case Opcode::multiply:
+      return find_outer<T, Multiply>(outer, is_reversed);
+    case Opcode::subtract:
+      return find_outer<T, Subtract>(outer, is_reversed);
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
+
+StepFunction find_pair_step(Opcode inner, Opcode outer, bool is_reversed, DType dtype) {
+  if (dtype == DType::float32) return find_pair<float>(inner, outer, is_reversed);
+  if (dtype == DType::float64) return find_pair<double>(inner, outer, is_reversed);
+  return nullptr;
+}
 
 StepFunction find_float_step(Opcode opcode, DType dtype) {
   return dtype == DType::float32 ? find<float>(opcode) : find<double>(opcode);

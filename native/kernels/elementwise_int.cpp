@@ -138,7 +138,7 @@ struct Power {
 
 template <class T>
 void select_elements(std::byte* result, const std::byte* condition, const std::byte* first,
-                     const std::byte* second, std::int64_t count) {
+                     const std::byte* second, std::int64_t count, unsigned) {
   T* const to = reinterpret_cast<T*>(result);
   const auto* const chooses = reinterpret_cast<const std::uint8_t*>(condition);
   const T* const x = reinterpret_cast<const T*>(first);

@@ -39,8 +39,8 @@ constexpr OpcodeInfo kOpcodes[kNumOpcodes] = {
     {"copy", 1, false, 1},
 };
 
-// Tile buffers of a program stay within this, about half of a first-level cache.
-constexpr std::int64_t kTileBudget = 20 * 1024;
+// The tiles of a program's registers stay within this, less than a first-level cache.
+constexpr std::int64_t kTileBudget = 24 * 1024;
 constexpr std::int64_t kMinTile = 128;
 constexpr std::int64_t kMaxTile = 1024;
 // Keeps equal offsets of neighbouring buffers off the same address modulo 4096, where loads would
@@ -98,6 +98,11 @@ struct CompiledProgram::Instruction {
   DType source;  // what a cast converts from
   std::vector<int> arguments;
   int result;  // its register
+  // A pair: `inner` of the first two arguments, then `opcode` of that and the third one (of the
+  // third one and that when reversed).
+  bool is_pair = false;
+  Opcode inner = Opcode::add;
+  bool is_reversed = false;
 };
 
 void CompiledProgram::FreeBytes::operator()(std::byte* bytes) const { std::free(bytes); }
@@ -179,13 +184,16 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   program_.num_inputs = static_cast<int>(input_dtypes_.size());
   program_.num_constants = static_cast<int>(constants.size());
   program_.num_outputs = static_cast<int>(output_dtypes_.size());
-  allocate_slots(needed, dtypes, output_registers);
+  allocate_slots(join_pairs(std::move(needed), dtypes.size(), output_registers), dtypes,
+                 output_registers);
 
   std::int64_t widest = 1;
   for (const DType dtype : dtypes) widest = std::max(widest, itemsize(dtype));
+  // What passes through the cache with each tile; constants are read a vector at a time.
+  const std::int64_t num_streams =
+      program_.num_temporaries + program_.num_inputs + program_.num_outputs;
   program_.tile = kMaxTile;
-  while (program_.tile > kMinTile &&
-         (program_.num_temporaries + 2) * program_.tile * widest > kTileBudget) {
+  while (program_.tile > kMinTile && num_streams * program_.tile * widest > kTileBudget) {
     program_.tile /= 2;
   }
   program_.slot_bytes = program_.tile * widest + kSlotPadding;
@@ -197,6 +205,46 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   program_.steps = steps_.data();
   program_.last_read = last_read_.data();
   program_.written = written_.data();
+}
+
+// Joins an addition, subtraction or multiplication with the one that alone uses its result: one
+// loop that loads and stores once instead of twice, with the same two roundings.
+std::vector<CompiledProgram::Instruction> CompiledProgram::join_pairs(
+    std::vector<Instruction> instructions, std::size_t num_registers,
+    const std::vector<int>& outputs) {
+  std::vector<int> num_uses(num_registers, 0);
+  std::vector<Instruction*> makers(num_registers, nullptr);
+  for (const int output : outputs) num_uses[static_cast<std::size_t>(output)] += 2;
+  for (Instruction& instruction : instructions) {
+    makers[static_cast<std::size_t>(instruction.result)] = &instruction;
+    for (const int argument : instruction.arguments) ++num_uses[static_cast<std::size_t>(argument)];
+  }
+  std::vector<bool> is_joined(num_registers, false);  // into the instruction that uses it
+  for (Instruction& outer : instructions) {
+    const bool is_computed = outer.dtype == DType::float32 || outer.dtype == DType::float64;
+    if (!is_computed || !joins_in_pairs(outer.opcode)) continue;
+    for (const std::size_t position : {std::size_t{0}, std::size_t{1}}) {
+      const auto candidate = static_cast<std::size_t>(outer.arguments[position]);
+      Instruction* const inner = makers[candidate];
+      if (inner == nullptr || inner->is_pair || num_uses[candidate] != 1) continue;
+      const bool is_square = inner->opcode == Opcode::square;
+      if (!is_square && !joins_in_pairs(inner->opcode)) continue;
+      outer.is_pair = true;
+      outer.inner = is_square ? Opcode::multiply : inner->opcode;
+      outer.is_reversed = position == 1;
+      outer.arguments = {inner->arguments.front(), inner->arguments.back(),
+                         outer.arguments[1 - position]};
+      is_joined[candidate] = true;
+      break;
+    }
+  }
+  std::vector<Instruction> result;
+  for (Instruction& instruction : instructions) {
+    if (!is_joined[static_cast<std::size_t>(instruction.result)]) {
+      result.push_back(std::move(instruction));
+    }
+  }
+  return result;
 }
 
 // Linear scan: a temporary's buffer is free again after the last step that reads it; a result takes
@@ -252,8 +300,12 @@ void CompiledProgram::allocate_slots(const std::vector<Instruction>& instruction
     }
 
     ProgramStep step{};
+    const ElementwiseKernels& kernels = elementwise_kernels();
     step.function =
-        elementwise_kernels().find_step(instruction.opcode, instruction.dtype, instruction.source);
+        instruction.is_pair
+            ? kernels.find_pair(instruction.inner, instruction.opcode, instruction.is_reversed,
+                                instruction.dtype)
+            : kernels.find_step(instruction.opcode, instruction.dtype, instruction.source);
     if (step.function == nullptr) {
       invalid(index, info(instruction.opcode).name, "not available for this dtype");
     }
@@ -266,6 +318,7 @@ void CompiledProgram::allocate_slots(const std::vector<Instruction>& instruction
     }
     steps_.push_back(step);
     program_.cost += info(instruction.opcode).cost;
+    if (instruction.is_pair) program_.cost += info(instruction.inner).cost;
   }
 
   const int first_output = first_temporary + program_.num_temporaries;

@@ -41,6 +41,9 @@ class CompiledProgram {
     void operator()(std::byte* bytes) const;
   };
 
+  static std::vector<Instruction> join_pairs(std::vector<Instruction> instructions,
+                                             std::size_t num_registers,
+                                             const std::vector<int>& outputs);
   void allocate_slots(const std::vector<Instruction>& instructions,
                       const std::vector<DType>& dtypes, const std::vector<int>& outputs);
   void make_constants(const std::vector<ConstantDescription>& constants);

@@ -484,6 +484,24 @@ def test_outputs_may_be_inputs_constants_and_repeated():
             same(actual, expected)
 
 
+PAIRED = ("add", "subtract", "multiply")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("inner", [*PAIRED, "square"])
+@pytest.mark.parametrize("outer", PAIRED)
+def test_two_instructions_round_as_two_whichever_operand_is_computed(inner, outer, dtype):
+    x, y, z = (values(dtype, seed=seed) for seed in range(3))
+    squares = inner == "square"
+    computed = np.square(x) if squares else getattr(np, inner)(x, y)
+    for operands in ((3, 2), (2, 3), (3, 0), (1, 3), (3, 3)):
+        instructions = [(inner, dtype, (0,) if squares else (0, 1)), (outer, dtype, operands)]
+        program = make_program([dtype] * 3, instructions, [4])
+        registers = (x, y, z, computed)
+        expected = getattr(np, outer)(*(registers[register] for register in operands))
+        check_lengths(program, [x, y, z], expected, same)
+
+
 def test_results_that_no_output_needs_are_allowed():
     program = make_program(
         ["float32"], [("exp", "float32", (0,)), ("negative", "float32", (0,))], [2]
