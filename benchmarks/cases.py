@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ Arrays = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """`calls` operations make up one call of the case; `target` is a ratio of times (or of memory)."""
+    """`calls` operations make up one call of the case.
+
+    `target` is a ratio of times (or of memory).
+    """
 
     name: str
     what: str
@@ -72,7 +76,7 @@ def inputs(name: str) -> Arrays:
     if name == "mlp":
         sizes = (784, 256, 128, 10)
         arrays: Arrays = {}
-        for place, (wide, narrow) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        for place, (wide, narrow) in enumerate(pairwise(sizes)):
             arrays[f"w{place}"] = normal(narrow, wide) / np.float32(np.sqrt(wide))
             arrays[f"b{place}"] = np.zeros(narrow, np.float32)
         arrays["x"] = normal(8, 64, 784)

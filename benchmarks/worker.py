@@ -1,6 +1,6 @@
 """One process, one library: sets up a case and times it when asked, over lines of JSON.
 
-    {"setup": "softmax"}    {"time": 0.2}    {"quit": true}
+{"setup": "softmax"}    {"time": 0.2}    {"quit": true}
 """
 
 from __future__ import annotations

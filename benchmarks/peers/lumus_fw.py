@@ -1,7 +1,7 @@
 """lumus for the harness that trains whole models in many libraries.
 
-`make(variant, threads)` returns an object with `train`, `infer`, `micro` and `overhead`; each returns None
-for what lumus does not have yet. Variants: `eager`.
+`make(variant, threads)` returns an object with `train`, `infer`, `micro` and `overhead`; each
+returns None for what lumus does not have yet. Variants: `eager`.
 """
 
 from __future__ import annotations

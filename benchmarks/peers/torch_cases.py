@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
@@ -34,7 +33,7 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
 def _plain(name: str, t: dict[str, Any]) -> Callable[[], Any]:
     if name == "gelu_chain":
         x, w, b, s = t["x"], t["w"], t["b"], t["s"]
-        return lambda: F.gelu(x * w + b, approximate="tanh") * s
+        return lambda: torch.nn.functional.gelu(x * w + b, approximate="tanh") * s
     if name.startswith("matmul"):
         a, b = t["a"], t["b"]
         return lambda: a @ b
@@ -119,7 +118,7 @@ def _mlp(arrays: dict[str, Any]) -> Made:
         x, y = batches[step % len(batches)]
         step += 1
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
+        loss = torch.nn.functional.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
         return loss.detach()

@@ -1,4 +1,7 @@
-"""Imports for their effect: ops, composites and devices that no public name brings in register here."""
+"""Imports for their effect.
+
+Ops, composites and devices that no public name brings in register here.
+"""
 
 import lumus.autograd.backward
 import lumus.devices.cpu.device

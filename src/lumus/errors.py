@@ -2,25 +2,25 @@
 
     LumusError
     ├── ShapeError              (ValueError)            shapes that do not fit
-    ├── KindError               (TypeError)             Float, Int and Bool mixed, or an op on the wrong kind
-    ├── DTypeError              (TypeError)             a dtype that cannot be used or converted here
-    ├── ArgumentError           (ValueError)            an argument outside its range
+    ├── KindError               (TypeError)             Float, Int and Bool mixed, or an op on the
+    wrong kind ├── DTypeError              (TypeError)             a dtype that cannot be used or
+    converted here ├── ArgumentError           (ValueError)            an argument outside its range
     ├── IndexRangeError         (IndexError)            an index outside its axis
-    ├── DeviceError             (ValueError)            tensors on different devices, an unknown device
-    │   └── UnsupportedOnDeviceError (NotImplementedError)  a device that lacks a kernel
-    ├── GradientError           (RuntimeError)          something that cannot be differentiated as asked
-    │   ├── MissingGradientError    (KeyError)          a gradient store without that tensor
+    ├── DeviceError             (ValueError)            tensors on different devices, an unknown
+    device │   └── UnsupportedOnDeviceError (NotImplementedError)  a device that lacks a kernel
+    ├── GradientError           (RuntimeError)          something that cannot be differentiated as
+    asked │   ├── MissingGradientError    (KeyError)          a gradient store without that tensor
     │   ├── GraphFreedError                             backward through a graph already consumed
     │   ├── SavedTensorMutatedError                     a value saved for backward was overwritten
-    │   └── RecordedWriteError                          an in-place write that autograd would not see
-    ├── ReadOnlyError           (ValueError)            a write to frozen or overlapping memory
+    │   └── RecordedWriteError                          an in-place write that autograd would not
+    see ├── ReadOnlyError           (ValueError)            a write to frozen or overlapping memory
     ├── TraceError              (RuntimeError)          a value needed while only shapes are known
     ├── StateError              (ValueError)            a state dict that does not fit its module
     ├── FileFormatError         (ValueError)            a file that is not what it should be
     └── CheckError              (AssertionError)        a check of lumus.testing that did not hold
 
-A message is one line of what went wrong, with the op's name and what came; then, when there is a fix
-that works, one line that starts with ``hint:``. The parts are fields, too.
+A message is one line of what went wrong, with the op's name and what came; then, when there is a
+fix that works, one line that starts with ``hint:``. The parts are fields, too.
 """
 
 from __future__ import annotations
@@ -127,4 +127,7 @@ class FileFormatError(LumusError, ValueError):
 
 
 class CheckError(LumusError, AssertionError):
-    """A check of `lumus.testing` that did not hold: what was checked, what was expected, what came."""
+    """A check of `lumus.testing` that did not hold.
+
+    What was checked, what was expected, what came.
+    """

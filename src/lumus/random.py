@@ -1,7 +1,7 @@
 """Random tensors and their generators.
 
-`default_generator` is the one that functions use when none is given; its `state` is what to save and set
-to resume a program exactly.
+`default_generator` is the one that functions use when none is given; its `state` is what to save
+and set to resume a program exactly.
 """
 
 from lumus.ops.random.generator import Generator, default_generator, seed

@@ -109,7 +109,8 @@ IMPORTED_LATE = {
 }
 
 
-# The command says what to install when typer is missing, so what needs typer is imported after that.
+# The command says what to install when typer is missing, so what needs typer is imported after
+# that.
 OWN_IMPORTED_LATE = {"lumus.cli.app"}
 
 

@@ -128,7 +128,7 @@ def test_parameter_groups_N12():
     check((1 - b.item()) / (1 - a.item()), 10.0, rtol=1e-12)
 
 
-RESUME = '''
+RESUME = """
 import sys
 import lumus as lm
 
@@ -149,7 +149,7 @@ def train(model, optimizer, data, targets, steps, generator):
 source = lm.random.Generator(3)
 data = lm.random.normal((20, 4), generator=source)
 targets = lm.random.normal((20, 1), generator=source)
-'''
+"""
 
 
 def test_resumed_training_has_the_same_bits_N17(tmp_path):

@@ -17,7 +17,19 @@ from tests.native.native_arrays import DTYPES, FLOATS, layouts, native, to_numpy
 
 # Relative to the largest value of a row.
 TOLERANCE = {"float64": 1e-14, "float32": 4e-7, "float16": 1e-3, "bfloat16": 8e-3}
-SHAPES = [(7,), (3, 5), (40, 33), (1, 6), (6, 1), (2, 3, 70), (2, 70, 3), (70, 2, 3), (3, 300, 20), (5, 1100), (900, 90)]
+SHAPES = [
+    (7,),
+    (3, 5),
+    (40, 33),
+    (1, 6),
+    (6, 1),
+    (2, 3, 70),
+    (2, 70, 3),
+    (70, 2, 3),
+    (3, 300, 20),
+    (5, 1100),
+    (900, 90),
+]
 
 Values = np.ndarray[Any, Any]
 

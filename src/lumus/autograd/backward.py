@@ -1,8 +1,8 @@
 """The backward engine: an iterative sweep over the recorded graph, from a tensor to its leaves.
 
-Nodes are visited in topological order (each once all its consumers are done), gradients accumulate in
-that fixed order, saved values are checked against later writes before they are used and released as
-the sweep passes. Nothing recurses.
+Nodes are visited in topological order (each once all its consumers are done), gradients accumulate
+in that fixed order, saved values are checked against later writes before they are used and released
+as the sweep passes. Nothing recurses.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def seed_of(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
     """The gradient of the root itself, checked."""
     if root.spec.dtype.kind != "float":
         raise GradientError(
-            f"backward: a {TITLE[root.spec.dtype.kind]} tensor ({root.spec.dtype.name}) has no gradients"
+            f"backward: a {TITLE[root.spec.dtype.kind]} tensor ({root.spec.dtype.name}) has "
+            "no gradients"
         )
     if root.node is None:
         why = "no op that made it was given a tensor that requires grad"
@@ -77,7 +78,8 @@ def seed_of(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
     if grad is None:
         if root.spec.size != 1:
             raise GradientError(
-                f"backward: the tensor has shape {root.spec.shape}, so its own gradient must be given",
+                f"backward: the tensor has shape {root.spec.shape}, so its own gradient must "
+                "be given",
                 hint="call .sum() or .mean() first, or pass grad= of that shape",
             )
         device = root.spec.device
@@ -93,8 +95,8 @@ def seed_of(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
 class Sweep:
     """One backward pass over the graph of `root`.
 
-    It ends at leaves; with `targets` it ends at those nodes instead, and visits (and releases) only what
-    leads to them.
+    It ends at leaves; with `targets` it ends at those nodes instead, and visits (and releases) only
+    what leads to them.
     """
 
     def __init__(
@@ -112,16 +114,16 @@ class Sweep:
         self.targets = frozenset(targets)
         self.cuts: tuple[Cut, ...] = ()
         self.leaves: list[Leaf] = []
-        # The gradient of each output (of the first by its node alone): a sum that is complete when the
-        # node's turn comes.
+        # The gradient of each output (of the first by its node alone): a sum that is complete when
+        # the node's turn comes.
         self.pending: dict[Node | Edge, Tensor[Float]] = {}
         self.owned: set[int] = set()
 
     def run(self, index: int, seed: Tensor[Float]) -> None:
         """Sweeps from output `index` of the root, whose gradient is `seed`.
 
-        The loop is written out, and reads what it needs into locals: it is most of the cost of backward
-        for small tensors.
+        The loop is written out, and reads what it needs into locals: it is most of the cost of
+        backward for small tensors.
         """
         consumers = self._count_consumers()
         pending, targets, create_graph = self.pending, self.targets, self.create_graph
@@ -140,15 +142,14 @@ class Sweep:
             results = self._vjp(node, record, create_graph)
             if released is not None:
                 node.record = released
-            place = 0
-            for origin in node.origins:
-                if origin.__class__ is tuple:
-                    source, output = origin  # type: ignore[misc]
+            for place, origin in enumerate(node.origins):
+                if isinstance(origin, tuple):
+                    source, output = origin
                     if source in consumers:
                         grad = None if results is None else results[place]
                         if grad is not None:
                             assert grad.spec is source.plan.outputs[output], (node, grad.spec)
-                            key = source if output == 0 else origin
+                            key = source if output == 0 else (source, output)
                             if key in pending:
                                 self._add(key, grad)
                             else:
@@ -156,7 +157,6 @@ class Sweep:
                         left = consumers[source] = consumers[source] - 1
                         if not left:
                             ready.append(source)
-                place += 1
 
     def _vjp(
         self, node: Node, record: Record, create_graph: bool
@@ -190,15 +190,15 @@ class Sweep:
             if node.record.__class__ is Consumed:
                 raise _freed(node)
             for origin in node.origins:
-                if origin.__class__ is tuple:
-                    source = origin[0]  # type: ignore[index]
+                if isinstance(origin, tuple):
+                    source = origin[0]
                     if source in counts:
                         counts[source] += 1
                     else:
                         counts[source] = 1
                         order.append(source)
                 elif origin is not None:
-                    cuts[id(origin)] = cast("Cut", origin)
+                    cuts[id(origin)] = origin
         self.cuts = tuple(cuts.values())
         return self._leading(order) if targets else counts
 
@@ -280,7 +280,8 @@ def _mutated(
 ) -> SavedTensorMutatedError:
     op, site = written
     return SavedTensorMutatedError(
-        f"backward: a value that {node.op} saved ({field}: {spec!r}) was overwritten before its use\n"
+        f"backward: a value that {node.op} saved ({field}: {spec!r}) was overwritten before "
+        "its use\n"
         f"  saved by    {node.op} at {describe(node.site)}: {source_line(node.site)}\n"
         f"  overwritten by {op} at {describe(site)}: {source_line(site)}",
         hint="call backward before the write, or compute with a copy: .copy()",

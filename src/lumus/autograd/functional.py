@@ -21,16 +21,18 @@ Argnums = int | Sequence[int]
 def value_and_grad(
     function: Callable[..., Tensor[Float]], argnums: Argnums = 0
 ) -> Callable[..., tuple[Tensor[Float], Any]]:
-    """A function that returns ``(function(*args), gradient)``, by the positional arguments `argnums`.
+    """A function that returns ``(function(*args), gradient)``, by the positional arguments
+    `argnums`.
 
-    The gradient is one tensor for an int, a tuple for a sequence. An argument on which the result does
-    not depend has a gradient of zeros. If the arguments themselves require grad, the gradient stays on
-    their graph and can be differentiated again, so `grad` nests.
+    The gradient is one tensor for an int, a tuple for a sequence. An argument on which the result
+    does not depend has a gradient of zeros. If the arguments themselves require grad, the gradient
+    stays on their graph and can be differentiated again, so `grad` nests.
 
-    **Shapes.** The function must return a tensor with one element; gradients have the arguments' shapes.
+    **Shapes.** The function must return a tensor with one element; gradients have the arguments'
+    shapes.
     **Kinds.** The arguments are Float.
-    **Raises.** GradientError for a result that is not one Float element, KindError for arguments that are
-    not Float tensors, ArgumentError for a position out of range.
+    **Raises.** GradientError for a result that is not one Float element, KindError for arguments
+    that are not Float tensors, ArgumentError for a position out of range.
 
     >>> import lumus as lm
     >>> value, slope = lm.value_and_grad(lambda x: x**3.0)(lm.tensor(2.0))
@@ -89,7 +91,8 @@ def _argument(args: tuple[Any, ...], position: int) -> Tensor[Float]:
         )
     if arg.dtype.kind != "float":
         raise KindError(
-            f"grad: argument {position} is a {TITLE[arg.dtype.kind]} tensor ({arg.dtype.name}), which "
+            f"grad: argument {position} is a {TITLE[arg.dtype.kind]} tensor "
+            f"({arg.dtype.name}), which "
             "has no gradient",
             hint="convert it with .astype(lumus.float32)",
         )

@@ -21,9 +21,10 @@ D = TypeVar("D")
 class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
     """A mapping from tensor to gradient.
 
-    Gradients are values: nothing is stored on the tensors, a new backward gives a new store, and each
-    gradient owns its memory. Tensors are keys by identity. `store[w]` raises MissingGradientError, which
-    says why, for a tensor that backward did not reach; a gradient of zero is something else.
+    Gradients are values: nothing is stored on the tensors, a new backward gives a new store, and
+    each gradient owns its memory. Tensors are keys by identity. `store[w]` raises
+    MissingGradientError, which says why, for a tensor that backward did not reach; a gradient of
+    zero is something else.
     """
 
     __slots__ = ("_cuts", "_entries", "_root")
@@ -33,7 +34,8 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         self._cuts: tuple[Cut, ...] = ()
         self._root = "no backward pass"
 
-    # The mapping -----------------------------------------------------------------------------------
+    # The mapping
+    # -----------------------------------------------------------------------------------
 
     def __getitem__(self, tensor: Tensor[Float]) -> Tensor[Float]:
         entry = self._entries.get(tensor.node) if tensor.node is not None else None
@@ -87,12 +89,14 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         self._entries.update(totals)
         self._cuts = (*self._cuts, *(cut for cut in other._cuts if cut not in self._cuts))
 
-    # Norms -----------------------------------------------------------------------------------------
+    # Norms
+    # -----------------------------------------------------------------------------------------
 
     def global_norm(self) -> Tensor[Float]:
         """The 2-norm of all gradients together, a 0-d tensor: sqrt(sum of all squares).
 
-        Computed with the largest element taken out, so that it overflows only if the norm itself does.
+        Computed with the largest element taken out, so that it overflows only if the norm itself
+        does.
         """
         if not self._entries:
             raise GradientError("global_norm: the store holds no gradients")
@@ -102,8 +106,8 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         """Scales all gradients by min(1, max_norm / global_norm), and returns the norm before.
 
         Gradients below the limit stay as they are, bit for bit, and zeros stay zeros. Raises
-        ArgumentError for a limit that is negative or NaN, and GradientError, changing nothing, when the
-        norm is not finite.
+        ArgumentError for a limit that is negative or NaN, and GradientError, changing nothing, when
+        the norm is not finite.
         """
         if not max_norm >= 0:
             raise ArgumentError(f"clip_: max_norm must be at least 0, got {max_norm}")
@@ -116,8 +120,10 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
                 if not bool(grad.isfinite().all())
             )
             raise GradientError(
-                f"clip_: the norm of the gradients is {value}; not finite in {where or 'none alone'}",
-                hint="look for the op that made it with store and loss.graph(); nothing was changed",
+                f"clip_: the norm of the gradients is {value}; not finite in "
+                f"{where or 'none alone'}",
+                hint="look for the op that made it with store and loss.graph(); "
+                "nothing was changed",
             )
         if value > max_norm:
             scale = max_norm / value
@@ -126,7 +132,8 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
             }
         return norm
 
-    # Explanations ----------------------------------------------------------------------------------
+    # Explanations
+    # ----------------------------------------------------------------------------------
 
     def why(self, tensor: Tensor[Any]) -> str:
         """Why the store has no gradient for `tensor`, in a sentence."""
@@ -188,7 +195,7 @@ def _global_norm(grads: list[Tensor[Float]]) -> Tensor[Float]:
             _joined([grad.abs().max() for grad in wide if grad.size]),
             axes=(0,),
             keepdims=False,
-        )  # noqa: E501
+        )
         # A zero scale would give 0/0; where it is zero or infinite, the plain sum is the answer.
         scale = apply("where", (largest > 0) & largest.isfinite(), largest, largest * 0 + 1)
         squares = [((grad / scale.astype(grad.dtype)).square()).sum() for grad in wide]

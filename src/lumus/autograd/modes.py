@@ -1,4 +1,7 @@
-"""Switching recording off and on, for a block or a function; local to the thread or asyncio task."""
+"""Switching recording off and on, for a block or a function.
+
+Local to the thread or asyncio task.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ T = TypeVar("T")
 class _RecordingSwitch:
     """A context manager and decorator that sets whether ops are recorded.
 
-    As a decorator on a generator function it holds while the generator's body runs and not between its
-    yields. A `with` block inside a generator, in contrast, stays in force in the caller between yields,
-    since a generator shares its caller's context.
+    As a decorator on a generator function it holds while the generator's body runs and not between
+    its yields. A `with` block inside a generator, in contrast, stays in force in the caller between
+    yields, since a generator shares its caller's context.
     """
 
     _records: bool
@@ -91,8 +94,8 @@ def _wrap_generator(
 class no_grad(_RecordingSwitch):  # noqa: N801 - used as a statement, as in `with no_grad():`
     """Ops inside are not recorded: nothing made there requires grad.
 
-    A context manager and a decorator. What is cut off here is remembered, so that a missing gradient
-    can name the line.
+    A context manager and a decorator. What is cut off here is remembered, so that a missing
+    gradient can name the line.
 
     >>> import lumus as lm
     >>> w = lm.tensor(2.0, requires_grad=True)
@@ -106,7 +109,10 @@ class no_grad(_RecordingSwitch):  # noqa: N801 - used as a statement, as in `wit
 
 
 class enable_grad(_RecordingSwitch):  # noqa: N801
-    """Ops inside are recorded again, within a `no_grad` block; a context manager and a decorator."""
+    """Ops inside are recorded again, within a `no_grad` block.
+
+    A context manager and a decorator.
+    """
 
     _records = True
 

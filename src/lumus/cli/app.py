@@ -49,11 +49,12 @@ def train_digits(
     threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("runs/digits"),
 ) -> int:
-    """Train a classifier on 1,797 real scans of handwritten digits (8x8 pixels, part of the package).
+    """Train a classifier on 1,797 real scans of handwritten digits (8x8 pixels, part of the
+    package).
 
-    Writes model.safetensors, metrics.jsonl, curves.png, predictions.png and graph.txt into the output
-    folder. The same options write the same bits, whatever the number of threads. Ctrl-C stops after the
-    current batch and keeps what was learnt.
+    Writes model.safetensors, metrics.jsonl, curves.png, predictions.png and graph.txt into the
+    output folder. The same options write the same bits, whatever the number of threads. Ctrl-C
+    stops after the current batch and keeps what was learnt.
     """
     if threads is not None:
         set_num_threads(threads)

@@ -1,4 +1,7 @@
-"""Where the `lumus` command begins: it turns every expected failure into one line and an exit code."""
+"""Where the `lumus` command begins.
+
+It turns every expected failure into one line and an exit code.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(error: Exception) -> int:
-    """One line for what a user can cause; anything else is a fault of ours and keeps its traceback."""
+    """One line for what a user can cause.
+
+    Anything else is a fault of ours and keeps its traceback.
+    """
     name = type(error).__name__
     format_message = getattr(error, "format_message", None)
     if format_message is not None:  # a wrong option or argument

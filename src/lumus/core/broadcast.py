@@ -35,7 +35,7 @@ def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
 
 
 def reduced_axes(shape: Shape, broadcast: Shape) -> tuple[int, ...]:
-    """The axes of `broadcast` along which `shape` was repeated (those a gradient is summed over)."""
+    """The axes of `broadcast` along which `shape` was repeated."""
     offset = len(broadcast) - len(shape)
     repeated = [
         axis
@@ -64,7 +64,10 @@ def normalize_axis(op: str, axis: int, ndim: int) -> int:
 
 
 def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Several axes, counted from the front and sorted; None means all. Repeats raise ArgumentError."""
+    """Several axes, counted from the front and sorted.
+
+    None means all. Repeats raise ArgumentError.
+    """
     if axis is None:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, Iterable) else (axis,)

@@ -1,4 +1,7 @@
-"""Python numbers as operands: each becomes a frozen 0-d tensor of the other operand's dtype, cached."""
+"""Python numbers as operands.
+
+Each becomes a frozen 0-d tensor of the other operand's dtype, cached.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ _constants: dict[Any, Any] = {}
 
 
 def constant(value: Number, dtype: DType[Any], device: Device, op: str) -> Tensor[Any]:
-    """`value` as a frozen 0-d tensor; raises when the kind or the range of `dtype` does not admit it."""
+    """`value` as a frozen 0-d tensor.
+
+    Raises when the kind or the range of `dtype` does not admit it.
+    """
     # 1, 1.0 and True are equal and so are 0.0 and -0.0; they are not the same constant.
     key: tuple[Any, ...] = (value, value.__class__, dtype, device)
     if value == 0.0 and value.__class__ is float:

@@ -14,7 +14,10 @@ Data = Any
 """A device's array (or a tracer's value); opaque to everything but the device."""
 
 Run = Callable[..., Any]
-"""A kernel made ready: takes the inputs' data, returns the output's (a tuple if there are several)."""
+"""A kernel made ready.
+
+Takes the inputs' data, returns the output's (a tuple if there are several).
+"""
 
 
 class Device(ABC):
@@ -36,7 +39,7 @@ class Device(ABC):
 
     @abstractmethod
     def copy_out(self, data: Data, spec: Spec) -> Any:
-        """The elements as a NumPy array (sharing memory where the device's memory is the host's)."""
+        """The elements as a NumPy array, which shares the memory of a host device."""
 
     @abstractmethod
     def full(self, spec: Spec, value: float | int | bool) -> Data:

@@ -1,7 +1,7 @@
 """`apply`, the one choke point through which every op runs, eager or traced, recorded or not.
 
-The hot path is short: what `infer` and the choice of kernel return is cached per (op, specs, attrs) in
-a `Plan`. Recording happens here, above the interpreters, so that the ops of a backward pass are
+The hot path is short: what `infer` and the choice of kernel return is cached per (op, specs, attrs)
+in a `Plan`. Recording happens here, above the interpreters, so that the ops of a backward pass are
 dispatched, and can be traced, like any others.
 """
 
@@ -58,7 +58,8 @@ class Plan:
         self.output = outputs[0]
         self.run: Run = self._first_run
         self.into: Run = self._first_into
-        # Records that depend on the signature alone (`Record.by_signature`), by which inputs need it.
+        # Records that depend on the signature alone (`Record.by_signature`), by which inputs need
+        # it.
         self.records: dict[Needs, Record] = {}
 
     def kernel(self) -> Kernel:
@@ -219,7 +220,7 @@ def index_error(name: str, error: Any) -> IndexRangeError:
 
 
 def index_error_of(op: str, axis: int, error: IndexRangeError) -> IndexRangeError:
-    """The same error from the view of the function that the user called, on an axis of its tensor."""
+    """The same error as the function that the user called would word it."""
     return _out_of_range(op, error.index, error.bound, error.position, axis)
 
 
@@ -255,7 +256,8 @@ def check_writable(op: str, target: Tensor[Any], functional: str, mode: Mode) ->
     strides, shape = target.data.strides, target.spec.shape
     if any(stride == 0 and length > 1 for stride, length in zip(strides, shape, strict=True)):
         raise ReadOnlyError(
-            f"{op}: elements of this broadcast tensor share memory, so one write would change several",
+            f"{op}: elements of this broadcast tensor share memory, so one write would change "
+            "several",
             hint="write to a copy of it: .copy()",
             op=op,
         )
@@ -306,8 +308,8 @@ def update(
 ) -> None:
     """Writes each output of an elementwise expression into its target, all in one pass.
 
-    For optimisers: the targets have one shape, to which all inputs broadcast; they are usually among
-    the inputs. Call it under `no_grad`.
+    For optimisers: the targets have one shape, to which all inputs broadcast; they are usually
+    among the inputs. Call it under `no_grad`.
     """
     mode = MODE.get()
     for target in targets:

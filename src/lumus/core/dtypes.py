@@ -85,7 +85,8 @@ def promote(x: DType[Any], y: DType[Any], op: str) -> DType[Any]:
         return x
     if x.kind != y.kind:
         raise KindError(
-            f"{op}: operands are of kinds {TITLE[x.kind]} ({x.name}) and {TITLE[y.kind]} ({y.name})",
+            f"{op}: operands are of kinds {TITLE[x.kind]} ({x.name}) and {TITLE[y.kind]} "
+            f"({y.name})",
             hint=f"convert one, for example with .astype(lumus.{_cast_target(x, y).name})",
             op=op,
         )

@@ -1,12 +1,14 @@
 """`frozen`: small immutable classes with slots, made fast.
 
-What `dataclasses.dataclass(frozen=True, slots=True)` gives, for the hundred-odd records and attrs that an
-import makes and the millions of records that training makes: it is built without compiling methods for
-each class, and its `__init__` fills slots through their descriptors instead of `object.__setattr__`.
+What `dataclasses.dataclass(frozen=True, slots=True)` gives, for the hundred-odd records and attrs
+that an import makes and the millions of records that training makes: it is built without compiling
+methods for each class, and its `__init__` fills slots through their descriptors instead of
+`object.__setattr__`.
 """
 
 from __future__ import annotations
 
+from inspect import get_annotations
 from types import FunctionType, MemberDescriptorType
 from typing import Any, TypeVar, dataclass_transform
 
@@ -17,10 +19,13 @@ _initializers: dict[tuple[str, ...], Any] = {}
 
 @dataclass_transform(frozen_default=True)
 def frozen(cls: type[T]) -> type[T]:
-    """Makes a class of annotated fields immutable and slotted; fields with a value have that default."""
+    """Makes a class of annotated fields immutable and slotted.
+
+    Fields with a value have that default.
+    """
     own = {
         name: kind
-        for name, kind in cls.__dict__.get("__annotations__", {}).items()
+        for name, kind in get_annotations(cls).items()
         if not str(kind).startswith("ClassVar")
     }
     names = (*getattr(cls, "field_names", ()), *own)

@@ -1,7 +1,7 @@
 """The closed vocabulary of kernels: all that a device can be asked to run.
 
-An op says which of these computes it, and with which parameters. A device has a table from the class
-to what runs it; a device may lack some. The reference device has them all and is the oracle.
+An op says which of these computes it, and with which parameters. A device has a table from the
+class to what runs it; a device may lack some. The reference device has them all and is the oracle.
 Parameters are checked before a kernel is made: axes are counted from the front, shapes fit.
 """
 
@@ -37,7 +37,10 @@ class Elementwise(Kernel):
 
 @frozen
 class Reduce(Kernel):
-    """Combines all elements along `axes`; with a `prologue`, those of that expression of the inputs."""
+    """Combines all elements along `axes`.
+
+    With a `prologue`, those of that expression of the inputs.
+    """
 
     kind: ReduceKind
     axes: tuple[int, ...]
@@ -111,7 +114,7 @@ class Permute(Kernel):
 
 @frozen
 class Slice(Kernel):
-    """A view of `sizes` elements from `starts` by `steps` (of any sign but zero) along each axis."""
+    """A view of `sizes` elements from `starts` by `steps` (not zero) along each axis."""
 
     starts: tuple[int, ...]
     sizes: Shape
@@ -120,7 +123,10 @@ class Slice(Kernel):
 
 @frozen
 class Unslice(Kernel):
-    """Zeros of `shape` with the input's elements from `starts` by `steps`: what Slice transposes to."""
+    """Zeros of `shape` with the input's elements from `starts` by `steps`.
+
+    What Slice transposes to.
+    """
 
     shape: Shape
     starts: tuple[int, ...]

@@ -1,4 +1,7 @@
-"""The three kinds of tensor, which are part of its type: ``Tensor[Float]``, ``Tensor[Int]``, ``Tensor[Bool]``."""
+"""The three kinds of tensor, which are part of its type.
+
+``Tensor[Float]``, ``Tensor[Int]``, ``Tensor[Bool]``.
+"""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ class Op(ABC):
 class ElementwiseOp(Op):
     """An op given by a scalar expression. Inputs broadcast; within a kind dtypes promote.
 
-    `kinds` are those that the operands may have; `scalar` is the expression; `result` the kind of the
-    output when it is not that of the operands (comparisons give bool).
+    `kinds` are those that the operands may have; `scalar` is the expression; `result` the kind of
+    the output when it is not that of the operands (comparisons give bool).
     """
 
     kinds: ClassVar[tuple[KindName, ...]] = ("float",)
@@ -111,5 +111,6 @@ def register(cls: type[AnyOp]) -> type[AnyOp]:
     """Makes an op known by its name."""
     if cls.name in OPS:
         raise ValueError(f"two ops are named {cls.name!r}")
-    OPS[cls.name] = cls()
+    op: Op = cls()
+    OPS[cls.name] = op
     return cls

@@ -1,4 +1,5 @@
-"""The backward graph as data: what an op keeps (records of saved values) and how ops connect (nodes).
+"""The backward graph as data: what an op keeps (records of saved values) and how ops connect
+(nodes).
 
 Nothing here is a closure. A `Record` is a frozen dataclass with a field for each value that its
 derivative needs; a `Node` ties it to the nodes of its inputs and to the line that made it.
@@ -7,6 +8,7 @@ derivative needs; a `Node` ties it to the nodes of its inputs and to the line th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from inspect import get_annotations
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -35,9 +37,9 @@ _new: Any = object.__new__
 class Saved(Generic[K_co]):
     """A value kept for backward: its storage, held strongly, and the version it had.
 
-    `node` and `index` say which graph it hangs on, so that it differentiates again. An op's own output
-    is saved by `saved_output`, without its node, which would make a reference cycle; the engine
-    supplies that node when a second derivative needs it.
+    `node` and `index` say which graph it hangs on, so that it differentiates again. An op's own
+    output is saved by `saved_output`, without its node, which would make a reference cycle; the
+    engine supplies that node when a second derivative needs it.
     """
 
     __slots__ = ("data", "index", "is_output", "node", "spec", "version")
@@ -101,7 +103,10 @@ class Record(ABC):
     field_names: ClassVar[tuple[str, ...]] = ()
     saved_fields: ClassVar[tuple[str, ...]] = ()
     by_signature: ClassVar[bool] = False
-    """True when what it holds depends on specs, attrs and needs alone: then one serves all calls."""
+    """True when what it holds depends on specs, attrs and needs alone.
+
+    Then one serves all calls.
+    """
 
     @abstractmethod
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
@@ -137,7 +142,7 @@ R = TypeVar("R", bound=type[Record])
 @dataclass_transform(frozen_default=True)
 def record(cls: R) -> R:
     """Makes a Record class immutable and slotted, and notes which fields are saved values."""
-    kinds = cls.__dict__.get("__annotations__", {})
+    kinds = get_annotations(cls)
     made = frozen(cls)
     made.saved_fields = tuple(name for name, kind in kinds.items() if "Saved[" in str(kind))
     return made  # type: ignore[return-value]

@@ -16,8 +16,8 @@ def num_threads() -> int:
 def set_num_threads(count: int) -> None:
     """Sets how many threads kernels may use. Results do not depend on it, to the bit.
 
-    The default is the environment variable ``LUMUS_NUM_THREADS``, else the number of processors that the
-    process may use. Raises ArgumentError for a count below 1.
+    The default is the environment variable ``LUMUS_NUM_THREADS``, else the number of processors
+    that the process may use. Raises ArgumentError for a count below 1.
 
     >>> import lumus as lm
     >>> lm.set_num_threads(lm.num_threads())

@@ -31,7 +31,10 @@ INTERNAL_PREFIXES = tuple(f"{_ROOT / room}{os.sep}" for room in _LIBRARY)
 _native.set_internal_prefixes(INTERNAL_PREFIXES)
 
 call_site = _native.call_site
-"""The innermost frame outside lumus, as its code object and instruction offset; no frame is kept."""
+"""The innermost frame outside lumus, as its code object and instruction offset.
+
+No frame is kept.
+"""
 
 
 def line_of(site: Site | None) -> tuple[str, int]:

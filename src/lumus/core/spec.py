@@ -1,4 +1,7 @@
-"""What is known of a tensor without its values: shape, dtype, device. Equal specs are one object."""
+"""What is known of a tensor without its values: shape, dtype, device.
+
+Equal specs are one object.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
 class Spec:
     """Shape, dtype and device of a tensor.
 
-    Made by `spec_of`, which returns the same object for equal specs, so that comparing is ``is`` and
-    the hash is that of identity: every cache of dispatch is keyed by specs.
+    Made by `spec_of`, which returns the same object for equal specs, so that comparing is ``is``
+    and the hash is that of identity: every cache of dispatch is keyed by specs.
     """
 
     __slots__ = ("__weakref__", "device", "dtype", "ndim", "shape", "size")

@@ -1,7 +1,8 @@
-"""The Tensor class: a handle on data with its spec and its place in the graph, and many short methods.
+"""The Tensor class: a handle on data with its spec and its place in the graph, and many short
+methods.
 
-Each method is one `apply` (or one composite) by name; what an op does, its formula, its errors and its
-gradient stand at the public function of the same name in `lumus.ops`.
+Each method is one `apply` (or one composite) by name; what an op does, its formula, its errors and
+its gradient stand at the public function of the same name in `lumus.ops`.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ class Tensor(Generic[K]):
     def __init__(self) -> None:
         raise TypeError("tensors are made by lumus.tensor, lumus.zeros, ...; see lumus.tensor")
 
-    # What it is ------------------------------------------------------------------------------------
+    # What it is
+    # ------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -143,7 +145,8 @@ class Tensor(Generic[K]):
             return self
         if self.spec.dtype.kind != "float":
             raise KindError(
-                f"requires_grad: only Float tensors have gradients, this is {TITLE[self.spec.dtype.kind]} "
+                "requires_grad: only Float tensors have gradients, this is "
+                f"{TITLE[self.spec.dtype.kind]} "
                 f"({self.spec.dtype.name})",
                 hint="convert it first with .astype(lumus.float32)",
             )
@@ -152,7 +155,8 @@ class Tensor(Generic[K]):
             self.cut = None
         return self
 
-    # Gradients -------------------------------------------------------------------------------------
+    # Gradients
+    # -------------------------------------------------------------------------------------
 
     def backward(
         self: Tensor[Float],
@@ -164,11 +168,12 @@ class Tensor(Generic[K]):
     ) -> GradStore:
         """Gradients of this tensor with respect to each leaf that requires grad; see `GradStore`.
 
-        `grad` is the gradient of this tensor itself (ones for a scalar). The graph is released on the
-        way unless `retain_graph`; with `create_graph` the gradients can be differentiated again.
-        `into` accumulates into an existing store. Raises GradientError for a tensor off the graph, or
-        a non-scalar without `grad`; GraphFreedError for a second backward; SavedTensorMutatedError
-        when a value that is needed has been overwritten. When it raises, no store has changed.
+        `grad` is the gradient of this tensor itself (ones for a scalar). The graph is released on
+        the way unless `retain_graph`; with `create_graph` the gradients can be differentiated
+        again. `into` accumulates into an existing store. Raises GradientError for a tensor off the
+        graph, or a non-scalar without `grad`; GraphFreedError for a second backward;
+        SavedTensorMutatedError when a value that is needed has been overwritten. When it raises, no
+        store has changed.
 
         >>> import lumus as lm
         >>> w = lm.tensor([1.0, 2.0], requires_grad=True)
@@ -194,7 +199,8 @@ class Tensor(Generic[K]):
             view.cut = self.cut
         return view
 
-    # To the outside --------------------------------------------------------------------------------
+    # To the outside
+    # --------------------------------------------------------------------------------
 
     def numpy(self) -> Any:
         """The elements as a NumPy array that shares memory; raises GradientError on a graph."""
@@ -317,7 +323,8 @@ class Tensor(Generic[K]):
         moved: Tensor[K] = call("to_device", self, device)
         return moved
 
-    # Indexing --------------------------------------------------------------------------------------
+    # Indexing
+    # --------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Index) -> Tensor[K]:
         item: Tensor[K] = call("getitem", self, index)
@@ -331,7 +338,8 @@ class Tensor(Generic[K]):
         """Differentiable updates: `x.at[index].set(v)` and `.add(v)` return a new tensor."""
         return At(self)
 
-    # Arithmetic --------------------------------------------------------------------------------------
+    # Arithmetic
+    # --------------------------------------------------------------------------------------
     @overload
     def __add__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]: ...
     @overload
@@ -461,7 +469,8 @@ class Tensor(Generic[K]):
     def __rmatmul__(self, other: np.ndarray[Any, Any]) -> Any:
         return _reflected("matmul", other, self)
 
-    # Comparison and logic ----------------------------------------------------------------------------
+    # Comparison and logic
+    # ----------------------------------------------------------------------------
     @overload
     def __lt__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Bool]: ...
     @overload
@@ -535,7 +544,8 @@ class Tensor(Generic[K]):
     def __invert__(self: Tensor[Bool]) -> Tensor[Bool]:
         return apply("logical_not", self)
 
-    # Elementwise -------------------------------------------------------------------------------------
+    # Elementwise
+    # -------------------------------------------------------------------------------------
     def exp(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.exp`."""
         return apply("exp", self)
@@ -680,7 +690,8 @@ class Tensor(Generic[K]):
         """See `lumus.isinf`."""
         return apply("isinf", self)
 
-    # Reductions --------------------------------------------------------------------------------------
+    # Reductions
+    # --------------------------------------------------------------------------------------
     @overload
     def sum(self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Float]: ...
     @overload
@@ -769,7 +780,8 @@ class Tensor(Generic[K]):
         axis = normalize_axis("log_softmax", axis, self.spec.ndim)
         return apply("log_softmax", self, axis=axis)
 
-    # Shape -------------------------------------------------------------------------------------------
+    # Shape
+    # -------------------------------------------------------------------------------------------
     def reshape(self, *shape: int | Sequence[int]) -> Tensor[K]:
         """See `lumus.reshape`; the lengths may be given one by one or as a sequence."""
         return call("reshape", self, _varargs(shape))
@@ -850,7 +862,8 @@ class Tensor(Generic[K]):
             return cast("Tensor[K2]", self)
         return apply("astype", self, dtype=dtype)
 
-    # In place ----------------------------------------------------------------------------------------
+    # In place
+    # ----------------------------------------------------------------------------------------
     @overload
     def add_(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]: ...
     @overload
@@ -866,7 +879,10 @@ class Tensor(Generic[K]):
     @overload
     def subtract_(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def subtract_(self, other: Any) -> Any:
-        """`lumus.subtract` in place; raises RecordedWriteError when autograd would not see the write."""
+        """`lumus.subtract` in place.
+
+        Raises RecordedWriteError when autograd would not see the write.
+        """
         value = require_operand(self, other, "subtract_")
         apply_into("subtract", self, self, value, functional="lumus.subtract", spelled="subtract_")
         return self
@@ -876,19 +892,25 @@ class Tensor(Generic[K]):
     @overload
     def multiply_(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
     def multiply_(self, other: Any) -> Any:
-        """`lumus.multiply` in place; raises RecordedWriteError when autograd would not see the write."""
+        """`lumus.multiply` in place.
+
+        Raises RecordedWriteError when autograd would not see the write.
+        """
         value = require_operand(self, other, "multiply_")
         apply_into("multiply", self, self, value, functional="lumus.multiply", spelled="multiply_")
         return self
 
     def divide_(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]:
-        """`lumus.divide` in place; raises RecordedWriteError when autograd would not see the write."""
+        """`lumus.divide` in place.
+
+        Raises RecordedWriteError when autograd would not see the write.
+        """
         value = require_operand(self, other, "divide_")
         apply_into("divide", self, self, value, functional="lumus.divide", spelled="divide_")
         return self
 
     def copy_(self, other: Tensor[K] | Any) -> Tensor[K]:
-        """Overwrites every element with those of `other`, broadcast and converted within the kind."""
+        """Overwrites every element with those of `other`, broadcast and converted."""
         call("copy_", self, other, spelled="copy_")
         return self
 

@@ -15,12 +15,12 @@ from lumus.ops.random.sample import permutation
 class Batches:
     """Tuples of the tensors' rows, `batch_size` at a time; each iteration is one epoch.
 
-    With `shuffle` each epoch has a new order from `generator`. The last batch may be smaller, or is left
-    out by `drop_last`. To resume in the middle of an epoch set the generator to the state it had at the
-    epoch's start, and give the number of batches done to `skip`.
+    With `shuffle` each epoch has a new order from `generator`. The last batch may be smaller, or is
+    left out by `drop_last`. To resume in the middle of an epoch set the generator to the state it
+    had at the epoch's start, and give the number of batches done to `skip`.
 
-    **Raises.** ArgumentError for a batch size that is not positive or no tensors, ShapeError for tensors
-    of different lengths.
+    **Raises.** ArgumentError for a batch size that is not positive or no tensors, ShapeError for
+    tensors of different lengths.
 
     >>> import lumus as lm
     >>> [x.tolist() for (x,) in lm.data.Batches(lm.arange(5), batch_size=2)]
@@ -37,7 +37,8 @@ class Batches:
     ) -> None:
         if not tensors or batch_size <= 0:
             raise ArgumentError(
-                f"Batches: needs tensors and a positive batch_size, got {len(tensors)} and {batch_size}"
+                f"Batches: needs tensors and a positive batch_size, got {len(tensors)} and "
+                f"{batch_size}"
             )
         for one in tensors:
             if one.ndim == 0 or one.shape[0] != tensors[0].shape[0]:

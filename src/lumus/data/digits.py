@@ -30,8 +30,8 @@ class Labelled:
 def digits(*, held_out: float = 0.2, seed: int = 0) -> tuple[Labelled, Labelled]:
     """(training part, held-out part) of the digits, split at random by `seed`, the same everywhere.
 
-    1,797 scans by 13 people, 8x8 pixels each, scaled from 0..16 to [0, 1]. Part of the package: nothing
-    is downloaded. See the NOTICE beside the file for its origin and licence.
+    1,797 scans by 13 people, 8x8 pixels each, scaled from 0..16 to [0, 1]. Part of the package:
+    nothing is downloaded. See the NOTICE beside the file for its origin and licence.
 
     **Shapes.** `images` (n, 8, 8), `labels` (n,).
     **Kinds.** Float (float32) and Int (int64).

@@ -1,4 +1,7 @@
-"""What the devices whose memory is the host's have in common: native arrays, seen by NumPy as they are."""
+"""What the devices whose memory is the host's have in common.
+
+Native arrays, seen by NumPy as they are.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The recorded graph as readable text, as plain data and as a drawing. Reads only; changes nothing."""
+"""The recorded graph as readable text, as plain data and as a drawing. Reads only.
+
+Changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ SavedState = Literal["unchanged", "overwritten", "written elsewhere", "released"
 class SavedValue:
     """A value that a node keeps for backward.
 
-    `state`: unchanged since it was saved; overwritten (backward would raise); written elsewhere (other
-    elements of the same memory changed, which does no harm).
+    `state`: unchanged since it was saved; overwritten (backward would raise); written elsewhere
+    (other elements of the same memory changed, which does no harm).
     """
 
     field: str
@@ -65,7 +68,8 @@ def _saved_text(saved: SavedValue) -> str:
 
 
 class Graph:
-    """What was recorded on the way to one tensor: `nodes` in the order of computation, the last its own.
+    """What was recorded on the way to one tensor: `nodes` in the order of computation, the last its
+    own.
 
     `str(graph)` is one line a node. The nodes are plain data that can be pickled.
     """
@@ -112,7 +116,10 @@ class Graph:
         return (_PlainGraph, (self.nodes, str(self)))
 
     def to_dot(self) -> str:
-        """The graph in Graphviz's language, for ``dot -Tsvg``: leaves are boxes, arrows point to results."""
+        """The graph in Graphviz's language, for ``dot -Tsvg``.
+
+        Leaves are boxes, arrows point to results.
+        """
         lines = ["digraph lumus {", "  rankdir=TB;", '  node [fontname="monospace"];']
         for node in self.nodes:
             shape = "box" if node.op == "leaf" else "ellipse"

@@ -18,7 +18,7 @@ from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, ra
 
 @lru_cache(maxsize=64)
 def adam_rule(beta1: float, beta2: float, eps: float, decay: float) -> Expression:
-    """One step: `shrink` scales p first (decoupled decay), `rate` and `root` carry the bias corrections."""
+    """One step. `shrink` is decoupled decay, `rate` and `root` carry the bias corrections."""
 
     def rule(p: Any, m: Any, v: Any, g: Any, shrink: Any, rate: Any, root: Any) -> Any:
         if decay:
@@ -31,12 +31,13 @@ def adam_rule(beta1: float, beta2: float, eps: float, decay: float) -> Expressio
 
 
 class Adam(Optimizer):
-    """Adam: ``p -= lr * m_hat / (sqrt(v_hat) + eps)``, with running moments m and v of the gradient.
+    """Adam: ``p -= lr * m_hat / (sqrt(v_hat) + eps)``, with running moments m and v of the
+    gradient.
 
     ``m = beta1 * m + (1 - beta1) * g`` and ``v = beta2 * v + (1 - beta2) * g**2``; the corrections
     ``m_hat = m / (1 - beta1**t)`` and ``v_hat = v / (1 - beta2**t)`` are computed in float64.
-    ``weight_decay`` adds ``weight_decay * p`` to the gradient (an L2 penalty; for decoupled decay see
-    `AdamW`). Each parameter is updated in one pass over its memory.
+    ``weight_decay`` adds ``weight_decay * p`` to the gradient (an L2 penalty; for decoupled decay
+    see `AdamW`). Each parameter is updated in one pass over its memory.
 
     **Raises.** ArgumentError for hyperparameters out of range.
 

@@ -32,8 +32,9 @@ class Group:
 class Optimizer(ABC):
     """Base of optimisers. `step(grads)` updates the parameters in place and takes what it uses.
 
-    `parameters` are tensors, or groups: mappings with ``parameters`` and hyperparameters of their own.
-    A parameter without a gradient is left alone: no decay, no state; a gradient of zero is a gradient.
+    `parameters` are tensors, or groups: mappings with ``parameters`` and hyperparameters of their
+    own. A parameter without a gradient is left alone: no decay, no state; a gradient of zero is a
+    gradient.
     """
 
     def __init__(self, parameters: Parameters, defaults: dict[str, Any]) -> None:
@@ -57,8 +58,8 @@ class Optimizer(ABC):
     def step(self, grads: GradStore) -> None:
         """Updates every parameter that has a gradient in `grads`, and takes that gradient out.
 
-        Everything is checked before anything is updated. Raises GradientError when no parameter has a
-        gradient, or one of them no longer can be updated.
+        Everything is checked before anything is updated. Raises GradientError when no parameter has
+        a gradient, or one of them no longer can be updated.
         """
         name = f"{type(self).__name__}.step"
         for group in self.groups:
@@ -103,7 +104,10 @@ class Optimizer(ABC):
     # State ----------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Hyperparameters and state, by the parameters' order; the tensors are the optimiser's own."""
+        """Hyperparameters and state, by the parameters' order.
+
+        The tensors are the optimiser's own.
+        """
         return {
             "optimizer": type(self).__name__,
             "groups": [{"size": len(group.parameters), **group.options} for group in self.groups],
@@ -111,7 +115,10 @@ class Optimizer(ABC):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Takes over what `state_dict` gave; raises StateError, changing nothing, if it does not fit."""
+        """Takes over what `state_dict` gave.
+
+        Raises StateError, changing nothing, if it does not fit.
+        """
         name = type(self).__name__
         if state.get("optimizer") != name:
             raise StateError(

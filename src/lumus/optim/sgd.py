@@ -42,15 +42,15 @@ def _later(decay: float, momentum: float, dampening: float, nesterov: bool) -> E
 class SGD(Optimizer):
     """Stochastic gradient descent: ``p -= lr * d`` with ``d = g + weight_decay * p``.
 
-    With momentum a buffer ``b = momentum * b + (1 - dampening) * d`` (``b = d`` at the first step) takes
-    the place of d; ``nesterov`` uses ``d + momentum * b`` instead. Each parameter is updated in one pass
-    over its memory.
+    With momentum a buffer ``b = momentum * b + (1 - dampening) * d`` (``b = d`` at the first step)
+    takes the place of d; ``nesterov`` uses ``d + momentum * b`` instead. Each parameter is updated
+    in one pass over its memory.
 
-    **Raises.** ArgumentError for hyperparameters out of range, or for nesterov without momentum or with
-    dampening.
+    **Raises.** ArgumentError for hyperparameters out of range, or for nesterov without momentum or
+    with dampening.
 
-    Source: Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013
-    (nesterov in the form without a look-ahead gradient).
+    Source: Sutskever et al., "On the importance of initialization and momentum in deep learning",
+    2013 (nesterov in the form without a look-ahead gradient).
 
     >>> import lumus as lm
     >>> p = lm.nn.Parameter(lm.tensor([1.0]))

@@ -68,14 +68,15 @@ def arange(
 ) -> Tensor[Any]:
     """The numbers ``start + i * step`` below `stop` (above it for a negative step).
 
-    With one argument it is the stop, and the start is 0. There are ``ceil((stop - start) / step)`` of
-    them, computed in float64 (ints exactly), each rounded to the dtype once.
+    With one argument it is the stop, and the start is 0. There are ``ceil((stop - start) / step)``
+    of them, computed in float64 (ints exactly), each rounded to the dtype once.
 
     **Shapes.** One axis.
     **Kinds.** By `dtype`; without it int64 if all arguments are ints, else float32.
     **Gradient.** `requires_grad=True` makes it a leaf.
-    **Raises.** ArgumentError for a step of 0 or arguments that are not finite, KindError for Bool or for
-    an Int dtype with arguments that are not ints, DTypeError for numbers that the dtype cannot hold.
+    **Raises.** ArgumentError for a step of 0 or arguments that are not finite, KindError for Bool
+    or for an Int dtype with arguments that are not ints, DTypeError for numbers that the dtype
+    cannot hold.
 
     >>> import lumus as lm
     >>> lm.arange(1, 7, 2).tolist()
@@ -94,7 +95,8 @@ def arange(
         )
     if step == 0 or not all(math.isfinite(one) for one in (start, stop, step)):
         raise ArgumentError(
-            f"arange: start, stop and step must be finite and step not 0, got {start}, {stop}, {step}",
+            f"arange: start, stop and step must be finite and step not 0, got {start}, "
+            f"{stop}, {step}",
             op="arange",
         )
     if ints:

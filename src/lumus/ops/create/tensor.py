@@ -87,12 +87,12 @@ def tensor(
     """A tensor with a copy of `value`: a number, nested sequences, a NumPy array, or a tensor.
 
     **Shapes.** That of the nesting, which must be regular.
-    **Kinds.** By `dtype`; without it a NumPy array or tensor keeps its dtype, and Python numbers give
-    bool, int64 or float32 (ints beside floats count as floats).
+    **Kinds.** By `dtype`; without it a NumPy array or tensor keeps its dtype, and Python numbers
+    give bool, int64 or float32 (ints beside floats count as floats).
     **Gradient.** `requires_grad=True` makes it a leaf; a tensor given is copied off its graph.
-    **Raises.** ShapeError for ragged nesting, DTypeError for a number that the dtype cannot hold or an
-    array of another type, KindError for Float numbers and an Int dtype (use `astype`) or `requires_grad`
-    on Int and Bool.
+    **Raises.** ShapeError for ragged nesting, DTypeError for a number that the dtype cannot hold or
+    an array of another type, KindError for Float numbers and an Int dtype (use `astype`) or
+    `requires_grad` on Int and Bool.
 
     >>> import lumus as lm
     >>> lm.tensor([[1, 2], [3, 4]]).shape
@@ -157,7 +157,8 @@ def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
             low, high = INT_RANGE[dtype.name]
             if array.min() < low or array.max() > high:
                 raise DTypeError(
-                    f"tensor: values from {array.min()} to {array.max()} do not fit into {dtype.name}",
+                    f"tensor: values from {array.min()} to {array.max()} do not fit into "
+                    f"{dtype.name}",
                     op="tensor",
                 )
         elif dtype is not None and dtype.kind == "float":
@@ -170,7 +171,8 @@ def _converted(made: Tensor[Any], dtype: DType[Any]) -> Tensor[Any]:
     order = {"bool": 0, "int": 1, "float": 2}
     if order[made.dtype.kind] > order[dtype.kind]:
         raise KindError(
-            f"tensor: {TITLE[made.dtype.kind]} values for the {TITLE[dtype.kind]} dtype {dtype.name}",
+            f"tensor: {TITLE[made.dtype.kind]} values for the {TITLE[dtype.kind]} dtype "
+            f"{dtype.name}",
             hint=f"convert on purpose: lumus.tensor(...).astype(lumus.{_public(dtype)})",
             op="tensor",
         )

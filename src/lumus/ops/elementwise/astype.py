@@ -53,8 +53,8 @@ class Astype(Op):
 def astype(x: Tensor[Any], dtype: DType[K]) -> Tensor[K]:
     """The elements converted to another dtype, of any kind; `x` itself when it has that dtype.
 
-    Float to Int truncates towards zero and saturates; NaN gives 0. To half precision the nearest value,
-    ties to even. Int to Int wraps. To Bool: whether it is not 0. From Bool: 0 and 1.
+    Float to Int truncates towards zero and saturates; NaN gives 0. To half precision the nearest
+    value, ties to even. Int to Int wraps. To Bool: whether it is not 0. From Bool: 0 and 1.
 
     **Shapes.** Any; the result has the shape of `x`.
     **Kinds.** Any to any.

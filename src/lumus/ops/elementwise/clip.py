@@ -27,7 +27,10 @@ _GRAD_HIGH = expression(
 
 @record
 class ClipRecord(Record):
-    """d clip(x, low, high) = grad to x inside [low, high], bounds included; to the bound outside."""
+    """d clip(x, low, high) = grad to x inside [low, high], bounds included.
+
+    To the bound outside.
+    """
 
     x: Saved[Float]
     low: Saved[Float]

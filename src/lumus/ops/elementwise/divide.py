@@ -48,7 +48,8 @@ class Divide(ElementwiseOp):
 
 
 def divide(x: Tensor[Float] | float, y: Tensor[Float] | float) -> Tensor[Float]:
-    """The quotient ``x / y`` of each pair of elements, by IEEE 754: ``1 / 0`` is inf, ``0 / 0`` NaN.
+    """The quotient ``x / y`` of each pair of elements, by IEEE 754: ``1 / 0`` is inf, ``0 / 0``
+    NaN.
 
     **Shapes.** Broadcast together.
     **Kinds.** Float; dtypes promote. Int has no ``/``: use ``//``, or convert first.

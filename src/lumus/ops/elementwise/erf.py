@@ -44,7 +44,8 @@ class Erf(ElementwiseOp):
 
 
 def erf(x: Tensor[Float]) -> Tensor[Float]:
-    """The error function of each element: ``2 / sqrt(pi)`` times the integral of ``e**-t**2`` from 0 to x.
+    """The error function of each element: ``2 / sqrt(pi)`` times the integral of ``e**-t**2`` from
+    0 to x.
 
     **Shapes.** Any; the result has the shape of `x`.
     **Kinds.** Float; half types compute in float32.

@@ -48,10 +48,12 @@ def floor_divide(x: Tensor[Float] | float, y: Tensor[Float] | float) -> Tensor[F
 @overload
 def floor_divide(x: Tensor[Int] | int, y: Tensor[Int] | int) -> Tensor[Int]: ...
 def floor_divide(x: Any, y: Any) -> Any:
-    """The quotient ``floor(x / y)`` of each pair of elements, rounded towards -infinity as in Python.
+    """The quotient ``floor(x / y)`` of each pair of elements, rounded towards -infinity as in
+    Python.
 
     **Shapes.** Broadcast together.
-    **Kinds.** Float or Int, both the same; dtypes promote within the kind; an Int divided by 0 gives 0.
+    **Kinds.** Float or Int, both the same; dtypes promote within the kind; an Int divided by 0
+    gives 0.
     **Gradient.** 0 everywhere.
     **Raises.** KindError for Bool or mixed kinds, ShapeError for shapes that do not broadcast.
 

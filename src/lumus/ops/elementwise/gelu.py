@@ -24,8 +24,8 @@ _SQRT_8_OVER_PI = 1.5957691216057308
 _CUBIC = 0.044715
 
 # 1 + erf(z) cancels for z < 0, erfc(-z) does not; likewise 1 + tanh(u) and 2 * sigmoid(2 * u).
-# At -inf, and for the gradient wherever x**2 overflows, the products 0 * inf would be NaN: the limits
-# are 0 below and x (gradient 1) above.
+# At -inf, and for the gradient wherever x**2 overflows, the products 0 * inf would be NaN: the
+# limits are 0 below and x (gradient 1) above.
 _ERF = expression(
     lambda x: scalar.where(scalar.equal(x, -inf), 0.0, 0.5 * x * scalar.erfc(-_SQRT_HALF * x))
 )
@@ -69,7 +69,7 @@ class GeluAttrs:
 
 @record
 class GeluRecord(Record):
-    """d x * P(x) / dx = grad * (P(x) + x * p(x)), P and p the normal distribution and its density."""
+    """d x * P(x) / dx = grad * (P(x) + x * p(x)), with p the density of P."""
 
     x: Saved[Float]
     approximate: str
@@ -104,8 +104,8 @@ class Gelu(ElementwiseOp):
 def gelu(x: Tensor[Float], approximate: Literal["none", "tanh"] = "none") -> Tensor[Float]:
     """The Gaussian error linear unit: ``x * P(x)`` with P the normal distribution function.
 
-    ``approximate="tanh"`` is ``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``. Both are
-    computed without cancellation in the negative tail; 0 at -inf.
+    ``approximate="tanh"`` is ``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``. Both
+    are computed without cancellation in the negative tail; 0 at -inf.
 
     **Shapes.** Any; the result has the shape of `x`.
     **Kinds.** Float; half types compute in float32.

@@ -1,4 +1,7 @@
-"""map: an expression of several tensors, computed in one pass. The tool for vjps of elementwise ops."""
+"""map: an expression of several tensors, computed in one pass.
+
+The tool for vjps of elementwise ops.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _GRAD_P = gradient_rule(
 
 @record
 class PowRecord(Record):
-    """d x**p = (grad * p * x**(p - 1), grad * x**p * log(x)), 0 where p = 0, and where x = 0 <= p."""
+    """d x**p = (grad * p * x**(p - 1), grad * x**p * log(x)); 0 at p = 0, at x = 0 <= p."""
 
     x: Saved[Float]
     p: Saved[Float]
@@ -67,8 +67,8 @@ def pow(x: Any, p: Any) -> Any:
 
     **Shapes.** Broadcast together.
     **Kinds.** Float, or Int with a power that is not negative (ints wrap); dtypes promote.
-    **Gradient.** ``grad * p * x**(p - 1)`` for x, 0 where ``p`` is 0. ``grad * x**p * log(x)`` for p,
-    0 where ``x`` is 0 and ``p >= 0``.
+    **Gradient.** ``grad * p * x**(p - 1)`` for x, 0 where ``p`` is 0. ``grad * x**p * log(x)`` for
+    p, 0 where ``x`` is 0 and ``p >= 0``.
     **Raises.** KindError for Bool or mixed kinds, ShapeError for shapes that do not broadcast,
     ArgumentError for a negative power of an Int.
 

@@ -55,7 +55,8 @@ def remainder(x: Tensor[Float] | float, y: Tensor[Float] | float) -> Tensor[Floa
 @overload
 def remainder(x: Tensor[Int] | int, y: Tensor[Int] | int) -> Tensor[Int]: ...
 def remainder(x: Any, y: Any) -> Any:
-    """The remainder ``x - floor(x / y) * y``, with the sign of `y` as in Python; a zero has it, too.
+    """The remainder ``x - floor(x / y) * y``, with the sign of `y` as in Python; a zero has it,
+    too.
 
     **Shapes.** Broadcast together.
     **Kinds.** Float or Int, both the same; dtypes promote within the kind; an Int modulo 0 gives 0.

@@ -26,7 +26,10 @@ _GRAD = expression(
 
 @record
 class SiluRecord(Record):
-    """d x * s(x) / dx = grad * s(x) * (1 + x * s(-x)), with s the sigmoid; 0 and 1 at the infinities."""
+    """d x * s(x) / dx = grad * s(x) * (1 + x * s(-x)), with s the sigmoid.
+
+    0 and 1 at the infinities.
+    """
 
     x: Saved[Float]
 

@@ -42,7 +42,8 @@ def sqrt(x: Tensor[Float]) -> Tensor[Float]:
 
     **Shapes.** Any; the result has the shape of `x`.
     **Kinds.** Float; half types compute in float32.
-    **Gradient.** ``1 / (2 * sqrt(x))``; infinite at 0. (For a norm, which is finite there, see `lumus.std`.)
+    **Gradient.** ``1 / (2 * sqrt(x))``; infinite at 0. (For a norm, which is finite there, see
+    `lumus.std`.)
     **Raises.** KindError for Int and Bool.
 
     >>> import lumus as lm

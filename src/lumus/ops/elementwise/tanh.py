@@ -38,7 +38,8 @@ class Tanh(ElementwiseOp):
 
 
 def tanh(x: Tensor[Float]) -> Tensor[Float]:
-    """The hyperbolic tangent of each element: ``(e**x - e**-x) / (e**x + e**-x)``, without overflow.
+    """The hyperbolic tangent of each element: ``(e**x - e**-x) / (e**x + e**-x)``, without
+    overflow.
 
     **Shapes.** Any; the result has the shape of `x`.
     **Kinds.** Float; half types compute in float32.

@@ -19,7 +19,10 @@ from lumus.ops.broadcasting import sum_to, zeros
 
 @record
 class WhereRecord(Record):
-    """d where(c, x, y) = (none, grad where c else 0, 0 where c else grad): a selection, no product."""
+    """d where(c, x, y) = (none, grad where c else 0, 0 where c else grad).
+
+    A selection, no product.
+    """
 
     condition: Saved[Bool]
     x_spec: Spec | None

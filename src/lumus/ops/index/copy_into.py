@@ -1,4 +1,4 @@
-"""copy_: a tensor overwritten in place with other values, broadcast and converted within the kind."""
+"""copy_: a tensor overwritten in place with other values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reading and writing by index expressions: ``x[i]``, ``x[i] = v``, ``x.at[i].set(v)``, ``.add(v)``."""
+"""Reading and writing by index expressions.
+
+``x[i]``, ``x[i] = v``, ``x.at[i].set(v)``, ``.add(v)``.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,8 @@ def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor
         shape = shape[1:]
     if len(shape) > len(target) or broadcast_shapes(op, shape, target) != target:
         raise ShapeError(
-            f"{op}: values of shape {values.shape} do not broadcast to the selection's shape {target}",
+            f"{op}: values of shape {values.shape} do not broadcast to the selection's shape "
+            f"{target}",
             op=op,
         )
     return values.reshape(shape).astype(x.dtype)

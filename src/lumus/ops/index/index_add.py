@@ -23,11 +23,12 @@ def index_add(
 
     Duplicates accumulate, in a fixed order.
 
-    **Shapes.** `indices` has one axis; `values` has the shape of `x` with `axis` as long as `indices`.
+    **Shapes.** `indices` has one axis; `values` has the shape of `x` with `axis` as long as
+    `indices`.
     **Kinds.** Float or Int; `indices` are Int, negative ones count from the end.
     **Gradient.** `grad` for x; for values its slices at the indices.
-    **Raises.** IndexRangeError for an index outside the axis, ShapeError for shapes that do not fit,
-    KindError for Bool, mixed kinds or indices that are not Int.
+    **Raises.** IndexRangeError for an index outside the axis, ShapeError for shapes that do not
+    fit, KindError for Bool, mixed kinds or indices that are not Int.
 
     >>> import lumus as lm
     >>> lm.index_add(lm.zeros((2,)), [0, 0], lm.ones((2,))).tolist()

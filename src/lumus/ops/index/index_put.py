@@ -22,14 +22,17 @@ from lumus.ops.index.index import picked_shape
 
 @frozen
 class IndexPutAttrs:
-    """Whether values are added to what is there, or replace it (then the last of duplicates wins)."""
+    """Whether values are added to what is there, or replace it (the last wins)."""
 
     accumulate: bool
 
 
 @record
 class IndexPutRecord(Record):
-    """d index_put(x, v) = (grad, 0 where replaced; grad at the indices, only for the last of duplicates)."""
+    """d index_put(x, v) = (grad, 0 where replaced.
+
+    Grad at the indices, only for the last of duplicates).
+    """
 
     indices: tuple[Saved[Int], ...]
     x_spec: Spec

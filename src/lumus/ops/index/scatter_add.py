@@ -84,11 +84,11 @@ def scatter_add(x: Tensor[K], indices: Tensor[Int], values: Tensor[K], axis: int
     fixed, so the bits are the same for any number of threads.
 
     **Shapes.** `indices` and `values` have the shape of `x` but for `axis`.
-    **Kinds.** Float or Int, `values` of the dtype of `x`; `indices` are Int, negative ones count from
-    the end. Half types add up in float32 and round once.
+    **Kinds.** Float or Int, `values` of the dtype of `x`; `indices` are Int, negative ones count
+    from the end. Half types add up in float32 and round once.
     **Gradient.** `grad` for x; for values `grad` at their places.
-    **Raises.** IndexRangeError for an index outside the axis, ShapeError for shapes that do not fit,
-    KindError for Bool or indices that are not Int, DTypeError for values of another dtype.
+    **Raises.** IndexRangeError for an index outside the axis, ShapeError for shapes that do not
+    fit, KindError for Bool or indices that are not Int, DTypeError for values of another dtype.
 
     >>> import lumus as lm
     >>> lm.scatter_add(lm.zeros((3,)), lm.tensor([0, 2, 0]), lm.tensor([1.0, 2.0, 4.0])).tolist()

@@ -1,8 +1,9 @@
-"""What an index expression selects: the one reading of ``x[...]`` that getitem, setitem and at share.
+"""What an index expression selects: the one reading of ``x[...]`` that getitem, setitem and at
+share.
 
-Basic items (ints, slices, None, ...) select a view. Bool masks and Int tensors or lists select by index
-tensors, by NumPy's rules: they broadcast together, ints beside them count as index tensors, and their
-axes stand where the first of them stood if they are neighbours, otherwise in front.
+Basic items (ints, slices, None, ...) select a view. Bool masks and Int tensors or lists select by
+index tensors, by NumPy's rules: they broadcast together, ints beside them count as index tensors,
+and their axes stand where the first of them stood if they are neighbours, otherwise in front.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from lumus.ops.shape.slice import view
 
 @frozen
 class Selection:
-    """A slice of each axis; then, of that view reshaped to `shape`, perhaps index tensors on `axes`.
+    """A slice of each axis; then, of that view reshaped to `shape`, perhaps index tensors on
+    `axes`.
 
-    Without index tensors the selection has shape `shape`. With them the result of indexing has their
-    common axes in front, `place` says where those belong. `sources` are the tensor's own axes that the
-    index tensors stand on.
+    Without index tensors the selection has shape `shape`. With them the result of indexing has
+    their common axes in front, `place` says where those belong. `sources` are the tensor's own axes
+    that the index tensors stand on.
     """
 
     starts: tuple[int, ...]
@@ -119,7 +121,10 @@ def select(x: Tensor[Any], index: Index) -> Selection:
 
 
 def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
-    """The items, one for each axis of `x` and each new one: ellipsis filled in, masks as indices."""
+    """The items, one for each axis of `x` and each new one.
+
+    Ellipsis filled in, masks as indices.
+    """
     _check_masks(x, index)
     items: list[Any] = []
     for item in index if isinstance(index, tuple) else (index,):
@@ -197,7 +202,8 @@ def _check_masks(x: Tensor[Any], index: Index) -> None:
         mask = _mask_shape(item)
         if mask is not None and mask != x.shape[axis : axis + rank]:
             raise IndexRangeError(
-                f"index: a mask of shape {mask} does not fit the axes {axis} to {axis + rank - 1} of "
+                f"index: a mask of shape {mask} does not fit the axes {axis} to "
+                f"{axis + rank - 1} of "
                 f"shape {x.shape}",
                 op="index",
                 axis=axis,

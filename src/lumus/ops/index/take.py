@@ -37,7 +37,8 @@ def take(x: Tensor[K], indices: Tensor[Int] | Sequence[Any], axis: int = 0) -> T
     **Shapes.** The axis is replaced by all axes of `indices`.
     **Kinds.** Any; `indices` are Int.
     **Gradient.** `grad` added at the places read: duplicates accumulate.
-    **Raises.** IndexRangeError for an index outside the axis, KindError for indices that are not Int.
+    **Raises.** IndexRangeError for an index outside the axis, KindError for indices that are not
+    Int.
 
     >>> import lumus as lm
     >>> lm.take(lm.tensor([10, 20, 30]), [2, 0, -1]).tolist()

@@ -88,8 +88,8 @@ def take_along_axis(x: Tensor[K], indices: Tensor[Int], axis: int = -1) -> Tenso
     **Shapes.** `indices` has the shape of `x` but for `axis`; the result has that of `indices`.
     **Kinds.** Any; `indices` are Int, negative ones count from the end.
     **Gradient.** `grad` added at the places read: duplicates accumulate.
-    **Raises.** IndexRangeError for an index outside the axis, ShapeError for shapes that do not fit,
-    KindError for indices that are not Int.
+    **Raises.** IndexRangeError for an index outside the axis, ShapeError for shapes that do not
+    fit, KindError for indices that are not Int.
 
     >>> import lumus as lm
     >>> x = lm.tensor([[1, 2], [3, 4]])

@@ -24,8 +24,8 @@ def from_dlpack(source: Any) -> Tensor[Any]:
     **Shapes.** That of the source.
     **Kinds.** By the source's dtype.
     **Gradient.** Off any graph.
-    **Raises.** ArgumentError for something that does not speak DLPack, DeviceError for memory that is
-    not the CPU's, DTypeError for a dtype that lumus does not have.
+    **Raises.** ArgumentError for something that does not speak DLPack, DeviceError for memory that
+    is not the CPU's, DTypeError for a dtype that lumus does not have.
 
     >>> import lumus as lm
     >>> import numpy as np
@@ -38,7 +38,8 @@ def from_dlpack(source: Any) -> Tensor[Any]:
         )
     if tuple(source.__dlpack_device__()) != _CPU:
         raise DeviceError(
-            f"from_dlpack: the memory is on device {tuple(source.__dlpack_device__())}, not the CPU",
+            f"from_dlpack: the memory is on device {tuple(source.__dlpack_device__())}, not "
+            "the CPU",
             hint="move it to the CPU in its own library first",
         )
     try:

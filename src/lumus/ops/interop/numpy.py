@@ -20,16 +20,17 @@ from lumus.ops.create.tensor import copied, dtype_of_array
 def from_numpy(array: Any, *, device: str | Device | None = None) -> Tensor[Any]:
     """A tensor that shares the memory of a NumPy array: writes to either are seen by both.
 
-    Strides of any sign are kept. A read-only array gives a frozen tensor, which refuses writes. What
-    memory cannot express (foreign byte order, strides that are no multiple of the element, another
-    device than the CPU) is copied. Tensors on the same array share one version, so a write through one
-    to what another saved for backward is noticed; a write through NumPy itself cannot be.
+    Strides of any sign are kept. A read-only array gives a frozen tensor, which refuses writes.
+    What memory cannot express (foreign byte order, strides that are no multiple of the element,
+    another device than the CPU) is copied. Tensors on the same array share one version, so a write
+    through one to what another saved for backward is noticed; a write through NumPy itself cannot
+    be.
 
     **Shapes.** That of the array.
     **Kinds.** By the array's dtype.
     **Gradient.** Call `requires_grad_()` on the result to make it a leaf.
-    **Raises.** ArgumentError for something that is not an array, DTypeError for a dtype that lumus does
-    not have.
+    **Raises.** ArgumentError for something that is not an array, DTypeError for a dtype that lumus
+    does not have.
 
     >>> import lumus as lm
     >>> import numpy as np

@@ -109,11 +109,11 @@ def matmul(x: Tensor[Int], y: Tensor[Int]) -> Tensor[Int]: ...
 def matmul(x: Any, y: Any) -> Any:
     """The matrix product ``x @ y``: ``sum over k of x[..., i, k] * y[..., k, j]``.
 
-    **Shapes.** (..., n, k) and (..., k, m) give (..., n, m); leading axes broadcast. A vector on the
-    left is a row, on the right a column, and that axis is gone from the result; two vectors give a 0-d
-    tensor. With k = 0 the result is zeros.
-    **Kinds.** Float or Int, both the same; dtypes promote. Half types add up in float32 and round once;
-    ints wrap.
+    **Shapes.** (..., n, k) and (..., k, m) give (..., n, m); leading axes broadcast. A vector on
+    the left is a row, on the right a column, and that axis is gone from the result; two vectors
+    give a 0-d tensor. With k = 0 the result is zeros.
+    **Kinds.** Float or Int, both the same; dtypes promote. Half types add up in float32 and round
+    once; ints wrap.
     **Gradient.** ``grad @ y.mT`` for x, ``x.mT @ grad`` for y, summed over broadcast axes.
     **Raises.** ShapeError for shapes that do not fit, KindError for Bool or mixed kinds.
 

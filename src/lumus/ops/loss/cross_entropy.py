@@ -23,14 +23,16 @@ def nll_loss(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Float]:
-    """The negative log-probability of each target class: ``-weight[t] * log_probabilities[..., t]``.
+    """The negative log-probability of each target class: ``-weight[t] * log_probabilities[...,
+    t]``.
 
-    **Shapes.** `log_probabilities` (N, C, ...) with the classes on axis 1, or (C,); `targets` (N, ...) or
-    (); `weight` (C,). The result is 0-d, or has the targets' shape with ``reduction="none"``.
+    **Shapes.** `log_probabilities` (N, C, ...) with the classes on axis 1, or (C,); `targets` (N,
+    ...) or (); `weight` (C,). The result is 0-d, or has the targets' shape with
+    ``reduction="none"``.
     **Kinds.** Float; targets are Int.
     **Gradient.** ``-weight[t]`` at each target, over the sum of weights for the mean; 0 elsewhere.
-    **Reduction.** The mean divides by the sum of the targets' weights; with every target ignored it is 0
-    with gradient 0.
+    **Reduction.** The mean divides by the sum of the targets' weights; with every target ignored it
+    is 0 with gradient 0.
     **Raises.** IndexRangeError for a target outside [0, C) that is not `ignore_index`, ShapeError,
     KindError, ArgumentError.
 
@@ -52,17 +54,18 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     reduction: Reduction = "mean",
 ) -> Tensor[Float]:
-    """The cross-entropy of the softmax of `logits` with target classes: ``-log softmax(logits)[t]``.
+    """The cross-entropy of the softmax of `logits` with target classes: ``-log
+    softmax(logits)[t]``.
 
-    ``label_smoothing=s`` mixes the target, with weight ``1 - s``, with all classes evenly, each with
-    ``s / C``. Computed through `log_softmax`, so a confidently wrong logit costs no digits.
+    ``label_smoothing=s`` mixes the target, with weight ``1 - s``, with all classes evenly, each
+    with ``s / C``. Computed through `log_softmax`, so a confidently wrong logit costs no digits.
 
     **Shapes.** `logits` (N, C, ...) with the classes on axis 1, or (C,); `targets` (N, ...) or ();
     `weight` (C,). The result is 0-d, or has the targets' shape with ``reduction="none"``.
     **Kinds.** Float; targets are Int.
     **Gradient.** ``softmax(logits) - target`` for each row, weighted like the row.
-    **Reduction.** The mean divides by the sum of the targets' weights; with every target ignored it is 0
-    with gradient 0.
+    **Reduction.** The mean divides by the sum of the targets' weights; with every target ignored it
+    is 0 with gradient 0.
     **Raises.** IndexRangeError for a target outside [0, C) that is not `ignore_index`, ShapeError,
     KindError, ArgumentError.
 
@@ -79,7 +82,8 @@ def cross_entropy(
     axis = 0 if logits.ndim == 1 else 1
     kept = _kept(targets, ignore_index)
     if kept is not None:
-        # A row that does not count may hold anything: infinities there would make 0 * NaN of its gradient.
+        # A row that does not count may hold anything: infinities there would make 0 * NaN of its
+        # gradient.
         logits = where(kept.expand_dims(axis), logits, 0.0)
     log_probabilities = logits.log_softmax(axis=axis)
     return _nll(
@@ -113,7 +117,8 @@ def _check(
     wanted = () if scores.ndim == 1 else (scores.shape[0], *scores.shape[2:])
     if targets.shape != wanted:
         raise ShapeError(
-            f"{op}: input of shape {scores.shape} wants targets of shape {wanted}, got {targets.shape}",
+            f"{op}: input of shape {scores.shape} wants targets of shape {wanted}, got "
+            f"{targets.shape}",
             op=op,
         )
     classes = scores.shape[0 if scores.ndim == 1 else 1]

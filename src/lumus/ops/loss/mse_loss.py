@@ -14,8 +14,8 @@ def mse_loss(
 ) -> Tensor[Float]:
     """The squared error ``(prediction - target)**2``, averaged over all elements.
 
-    **Shapes.** Both the same: no broadcasting, which would hide a mistake. The result is 0-d, or has
-    that shape with ``reduction="none"``.
+    **Shapes.** Both the same: no broadcasting, which would hide a mistake. The result is 0-d, or
+    has that shape with ``reduction="none"``.
     **Kinds.** Float.
     **Gradient.** ``2 * (prediction - target)``, over the number of elements for the mean.
     **Raises.** ShapeError for shapes that differ, KindError for Int and Bool, ArgumentError.

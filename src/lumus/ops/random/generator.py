@@ -20,8 +20,8 @@ from lumus.errors import ArgumentError
 class Generator:
     """A stream of random numbers (Philox 4x32-10), the same on every device and for any threads.
 
-    The numbers of a call depend only on the seed and on how many numbers were drawn before; element i
-    of a call on nothing but these and i. `state` can be read and set, to resume a stream exactly.
+    The numbers of a call depend only on the seed and on how many numbers were drawn before; element
+    i of a call on nothing but these and i. `state` can be read and set, to resume a stream exactly.
 
     Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
 

@@ -94,8 +94,8 @@ def uniform(
     """Numbers evenly spread over ``[low, high)``.
 
     **Shapes.** `shape`.
-    **Kinds.** Float, float32 by default; a number of [0, 1) has as many random bits as the dtype holds,
-    so that 1 is never reached.
+    **Kinds.** Float, float32 by default; a number of [0, 1) has as many random bits as the dtype
+    holds, so that 1 is never reached.
     **Gradient.** `requires_grad=True` makes the result a leaf.
     **Raises.** KindError for a dtype that is not Float, ArgumentError unless ``low <= high``.
 
@@ -198,8 +198,8 @@ def integers(
     **Shapes.** `shape`.
     **Kinds.** Int, int64 by default.
     **Gradient.** None: the result is Int.
-    **Raises.** KindError for a dtype that is not Int, ArgumentError unless ``low < high`` and both fit
-    into the dtype.
+    **Raises.** KindError for a dtype that is not Int, ArgumentError unless ``low < high`` and both
+    fit into the dtype.
 
     >>> import lumus as lm
     >>> lm.random.integers((2,), 5, 6).tolist()

@@ -23,7 +23,8 @@ class Any(ReduceOp):
 def any(x: Tensor[Bool], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Bool]:
     """Whether any element is true, over `axis`; False of nothing.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
     **Kinds.** Bool.
     **Gradient.** None: the result is Bool.
     **Raises.** KindError for Float and Int, ArgumentError for an axis out of range or named twice.

@@ -54,8 +54,8 @@ def argmin(x: Tensor[Any], axis: int | None = None, *, keepdims: bool = False) -
     **Shapes.** The axis (all by default) is removed, or kept with length 1 by `keepdims`.
     **Kinds.** Float or Int; the result is int64.
     **Gradient.** None: the result is Int.
-    **Raises.** KindError for Bool, ShapeError for a reduction of nothing, ArgumentError for an axis out
-    of range.
+    **Raises.** KindError for Bool, ShapeError for a reduction of nothing, ArgumentError for an axis
+    out of range.
 
     >>> import lumus as lm
     >>> lm.argmin(lm.tensor([[1.0, 2.0], [4.0, 3.0]]), axis=1).tolist()

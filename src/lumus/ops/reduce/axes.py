@@ -56,7 +56,8 @@ def check_not_empty(op: str, shape: Shape, axes: tuple[int, ...]) -> None:
     empty = [axis for axis in axes if shape[axis] == 0]
     if empty:
         raise ShapeError(
-            f"{op}: axis {empty[0]} of shape {shape} has no elements, and {op} of nothing has no value",
+            f"{op}: axis {empty[0]} of shape {shape} has no elements, and {op} of nothing has "
+            "no value",
             op=op,
             shape=shape,
             axis=empty[0],

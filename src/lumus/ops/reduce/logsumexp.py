@@ -55,7 +55,8 @@ def logsumexp(x: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) ->
 
     -inf of nothing and of elements that are all -inf.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
     **Kinds.** Float; half types compute in float32.
     **Gradient.** ``grad * softmax(x)``; 0 where the result is -inf.
     **Raises.** KindError for Int and Bool, ArgumentError for an axis out of range or named twice.

@@ -43,7 +43,8 @@ class Mean(ReduceOp):
 def mean(x: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Float]:
     """The average of elements over `axis`: their sum divided by their number; NaN of nothing.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
     **Kinds.** Float; half types add up in float32 and round once, after the division.
     **Gradient.** ``grad / n``, repeated over the axes.
     **Raises.** KindError for Int and Bool, ArgumentError for an axis out of range or named twice.

@@ -25,7 +25,8 @@ class MinRecord(Record):
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
         x = self.x.tensor()
         chosen = x == spread(self.y.tensor(), x.shape, self.axes)
-        # The number of ties is an integer: a float count would stick at 2**24. A NaN result has none.
+        # The number of ties is an integer: a float count would stick at 2**24. A NaN result has
+        # none.
         ties = chosen.sum(axis=self.axes).maximum(1).astype(x.dtype).reshape(grad.shape)
         share = spread(grad / ties, x.shape, self.axes)
         return (apply("where", chosen, share, zeros(x.spec)),)
@@ -51,12 +52,13 @@ def min(x: Tensor[Int], axis: Axes = None, *, keepdims: bool = False) -> Tensor[
 def min(x: Any, axis: Axes = None, *, keepdims: bool = False) -> Any:
     """The smallest element over `axis`; NaN if any is NaN.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
     **Kinds.** Float or Int; the dtype stays.
     **Gradient.** `grad`, split evenly among the elements that equal the result. For the gradient of
     one chosen element take it by ``argmin``.
-    **Raises.** KindError for Bool, ShapeError for a reduction of nothing, ArgumentError for an axis out
-    of range or named twice.
+    **Raises.** KindError for Bool, ShapeError for a reduction of nothing, ArgumentError for an axis
+    out of range or named twice.
 
     >>> import lumus as lm
     >>> lm.min(lm.tensor([[1.0, 2.0], [4.0, 3.0]]), axis=1).tolist()

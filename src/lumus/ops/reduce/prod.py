@@ -18,7 +18,7 @@ from lumus.ops.reduce.axes import ReduceAttrs, ReduceOp, count_of, spread
 
 @record
 class ProdRecord(Record):
-    """d prod(x) / dx_i = grad * (the product of all other elements), exact with any number of zeros."""
+    """d prod(x) / dx_i = grad * (the product of all other elements), zeros or not."""
 
     x: Saved[Float]
     axes: tuple[int, ...]
@@ -31,8 +31,9 @@ class ProdRecord(Record):
 def _products_of_others(x: Tensor[Float], axes: tuple[int, ...]) -> Tensor[Float]:
     """For each element the product of those that share its slice, itself left out.
 
-    A division by the element would fail at zeros. Instead the slices become rows of a matrix, and the
-    products of all elements before and of all after each one are built by doubling: log2(n) passes.
+    A division by the element would fail at zeros. Instead the slices become rows of a matrix, and
+    the products of all elements before and of all after each one are built by doubling: log2(n)
+    passes.
     """
     order = (*(axis for axis in range(x.ndim) if axis not in axes), *axes)
     count = count_of(x.shape, axes)
@@ -84,10 +85,12 @@ def prod(x: Tensor[Int], axis: Axes = None, *, keepdims: bool = False) -> Tensor
 def prod(x: Any, axis: Axes = None, *, keepdims: bool = False) -> Any:
     """The product of elements over `axis`; 1 of nothing.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
     **Kinds.** Float keeps its dtype; Int gives int64 and wraps.
     **Gradient.** ``grad`` times the product of all other elements: right with any number of zeros.
-    **Raises.** KindError for Bool (use `all`), ArgumentError for an axis out of range or named twice.
+    **Raises.** KindError for Bool (use `all`), ArgumentError for an axis out of range or named
+    twice.
 
     >>> import lumus as lm
     >>> lm.prod(lm.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).tolist()

@@ -46,10 +46,11 @@ def std(
 ) -> Tensor[Float]:
     """The standard deviation of elements over `axis`: the square root of `var`.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
     **Kinds.** Float.
-    **Gradient.** ``grad * (x - mean(x)) / ((n - correction) * std)``; 0 for equal elements, where the
-    deviation has a kink.
+    **Gradient.** ``grad * (x - mean(x)) / ((n - correction) * std)``; 0 for equal elements, where
+    the deviation has a kink.
     **Raises.** KindError for Int and Bool, ArgumentError for an axis out of range or named twice.
 
     >>> import lumus as lm

@@ -53,9 +53,10 @@ def sum(x: Tensor[Bool], axis: Axes = None, *, keepdims: bool = False) -> Tensor
 def sum(x: Any, axis: Axes = None, *, keepdims: bool = False) -> Any:
     """The sum of elements over `axis`; 0 of nothing.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
-    **Kinds.** Float keeps its dtype (half types add up in float32 and round once); Int and Bool give
-    int64, so a count of True values is exact.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
+    **Kinds.** Float keeps its dtype (half types add up in float32 and round once); Int and Bool
+    give int64, so a count of True values is exact.
     **Gradient.** `grad`, repeated over the axes.
     **Raises.** ArgumentError for an axis out of range or named twice.
 

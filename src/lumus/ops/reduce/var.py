@@ -15,10 +15,11 @@ def var(
 ) -> Tensor[Float]:
     """The variance of elements over `axis`: ``sum((x - mean(x))**2) / (n - correction)``.
 
-    Computed in two passes, so a large mean costs no digits. ``correction=1`` is the unbiased form; it
-    is NaN when ``n <= correction``.
+    Computed in two passes, so a large mean costs no digits. ``correction=1`` is the unbiased form;
+    it is NaN when ``n <= correction``.
 
-    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by `keepdims`.
+    **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
+    `keepdims`.
     **Kinds.** Float.
     **Gradient.** ``grad * 2 * (x - mean(x)) / (n - correction)``; exactly 0 for equal elements.
     **Raises.** KindError for Int and Bool, ArgumentError for an axis out of range or named twice.

@@ -61,7 +61,8 @@ class Concat(Op):
             )
             if not same:
                 raise ShapeError(
-                    f"concat: shapes {first.shape} and {spec.shape} differ elsewhere than on axis {axis}",
+                    f"concat: shapes {first.shape} and {spec.shape} differ elsewhere than on "
+                    f"axis {axis}",
                     op="concat",
                     specs=specs,
                     axis=axis,
@@ -85,8 +86,8 @@ def concat(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
     **Shapes.** The same rank and, but for `axis`, the same lengths; a length of 0 is fine.
     **Kinds.** All of one kind; dtypes promote within it.
     **Gradient.** For each tensor the part of `grad` where it stands.
-    **Raises.** ArgumentError for no tensors or an axis out of range, ShapeError for shapes that do not
-    fit, KindError for mixed kinds.
+    **Raises.** ArgumentError for no tensors or an axis out of range, ShapeError for shapes that do
+    not fit, KindError for mixed kinds.
 
     >>> import lumus as lm
     >>> lm.concat([lm.tensor([1, 2]), lm.tensor([3])]).tolist()

@@ -18,7 +18,8 @@ def narrow(x: Tensor[K], axis: int, start: int, length: int) -> Tensor[K]:
     the end.
     **Kinds.** Any.
     **Gradient.** `grad` there, 0 elsewhere.
-    **Raises.** IndexRangeError when the range leaves the axis, ArgumentError for an axis out of range.
+    **Raises.** IndexRangeError when the range leaves the axis, ArgumentError for an axis out of
+    range.
 
     >>> import lumus as lm
     >>> lm.narrow(lm.tensor([1, 2, 3, 4]), 0, 1, 2).tolist()

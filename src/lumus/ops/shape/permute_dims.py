@@ -46,7 +46,8 @@ class PermuteDims(Op):
         shape = specs[0].shape
         if sorted(attrs.axes) != list(range(len(shape))):
             raise ArgumentError(
-                f"permute_dims: axes {attrs.axes} are no order of the {len(shape)} axes of shape {shape}",
+                f"permute_dims: axes {attrs.axes} are no order of the {len(shape)} axes of "
+                f"shape {shape}",
                 op="permute_dims",
                 axes=attrs.axes,
             )

@@ -71,8 +71,8 @@ class Reshape(Op):
 def reshape(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
     """The same elements, in row-major order, under another shape.
 
-    **Shapes.** One length may be -1: it follows from the others. A view of the same memory where the
-    strides allow it, otherwise a copy.
+    **Shapes.** One length may be -1: it follows from the others. A view of the same memory where
+    the strides allow it, otherwise a copy.
     **Kinds.** Any.
     **Gradient.** `grad`, reshaped back.
     **Raises.** ShapeError when the number of elements differs, or -1 is ambiguous.

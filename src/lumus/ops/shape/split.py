@@ -15,12 +15,12 @@ from lumus.errors import ArgumentError, ShapeError
 def split(x: Tensor[K], sizes: int | Sequence[int], axis: int = 0) -> list[Tensor[K]]:
     """Views of `x`, one after the other along `axis`.
 
-    **Shapes.** `sizes` are the lengths of the pieces, which add up to that of the axis; one int cuts
-    pieces of that length, the last perhaps shorter.
+    **Shapes.** `sizes` are the lengths of the pieces, which add up to that of the axis; one int
+    cuts pieces of that length, the last perhaps shorter.
     **Kinds.** Any.
     **Gradient.** To each its place in `x`.
-    **Raises.** ShapeError when the sizes do not add up, ArgumentError for sizes that are not positive
-    (0 is fine in a list) or an axis out of range.
+    **Raises.** ShapeError when the sizes do not add up, ArgumentError for sizes that are not
+    positive (0 is fine in a list) or an axis out of range.
 
     >>> import lumus as lm
     >>> [piece.tolist() for piece in lm.split(lm.tensor([1, 2, 3]), 2)]

@@ -17,8 +17,8 @@ def stack(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
     **Shapes.** All the same; the rank grows by one.
     **Kinds.** All of one kind; dtypes promote within it.
     **Gradient.** For each tensor its slice of `grad`.
-    **Raises.** ArgumentError for no tensors or an axis out of range, ShapeError for shapes that differ,
-    KindError for mixed kinds.
+    **Raises.** ArgumentError for no tensors or an axis out of range, ShapeError for shapes that
+    differ, KindError for mixed kinds.
 
     >>> import lumus as lm
     >>> lm.stack([lm.tensor([1, 2]), lm.tensor([3, 4])]).tolist()
