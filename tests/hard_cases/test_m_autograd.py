@@ -118,9 +118,7 @@ def test_chain_of_100000_nodes_builds_runs_and_dies_M7(with_backward):
 def test_very_wide_node_M8():
     leaves = [leaf(1.0) for _ in range(20000)]
     y = lm.stack(leaves).sum()
-    started = time.perf_counter()
     store = y.backward()
-    assert time.perf_counter() - started < 10
     assert len(store) == 20000
     assert all(store[one].item() == 1 for one in leaves[::1000])
 
