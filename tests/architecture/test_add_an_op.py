@@ -44,3 +44,12 @@ def test_page_op_computes_and_differentiates(softsign: OpSpec) -> None:
     y = apply("softsign", x)
     assert y.tolist() == [0.5, -0.75]
     assert y.sum().backward()[x].tolist() == [0.25, 0.0625]
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_page_spec_holds_on_both_devices(softsign: OpSpec, device: str) -> None:
+    for dtype in softsign.dtypes:
+        check_forward(softsign, dtype, device)
+    check_gradients(softsign, device)
+    for edge in softsign.edges:
+        check_edge(softsign, edge, device)

@@ -173,7 +173,7 @@ def info() -> int:
     rows = {
         **build_info(),
         "threads": num_threads(),
-        "blas": _native.blas_info(),
+        "blas": _native.blas_info() or "not needed: products run on the native kernels",
         "devices": ", ".join(DEVICES),
     }
     for name, value in rows.items():

@@ -1,4 +1,7 @@
-"""Finds OpenBLAS (the `scipy-openblas32` package) and loads it at the first matrix product."""
+"""Finds OpenBLAS (the `scipy-openblas32` package), and loads it where products need it.
+
+With AVX2 or AVX-512 every product runs on the native kernels (decision 0006), and it is not loaded.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _loaded = False
 def ensure_blas() -> None:
     """Loads the library once, with one thread of its own: products are split by lumus's pool."""
     global _loaded
-    if not _loaded:
+    if not _loaded and _native.needs_blas():
         _native.load_blas(str(blas_path()))
         _loaded = True
 
