@@ -390,7 +390,7 @@ class Tensor(Generic[K]):
 
     def __truediv__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]:
         if other.__class__ is Tensor:
-            return apply("divide", self, other)
+            return apply("divide", self, other)  # pyright: ignore[reportArgumentType]
         return _binary("divide", self, other)
 
     def __rtruediv__(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]:
@@ -509,17 +509,17 @@ class Tensor(Generic[K]):
 
     def __eq__(self, other: Tensor[K] | float) -> Tensor[Bool]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         if other.__class__ is Tensor:
-            return apply("equal", self, other)
+            return apply("equal", self, other)  # pyright: ignore[reportArgumentType]
         return _binary("equal", self, other)
 
     def __ne__(self, other: Tensor[K] | float) -> Tensor[Bool]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         if other.__class__ is Tensor:
-            return apply("not_equal", self, other)
+            return apply("not_equal", self, other)  # pyright: ignore[reportArgumentType]
         return _binary("not_equal", self, other)
 
     def __and__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
         if other.__class__ is Tensor:
-            return apply("logical_and", self, other)
+            return apply("logical_and", self, other)  # pyright: ignore[reportArgumentType]
         return _binary("logical_and", self, other)
 
     def __rand__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
@@ -527,7 +527,7 @@ class Tensor(Generic[K]):
 
     def __or__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
         if other.__class__ is Tensor:
-            return apply("logical_or", self, other)
+            return apply("logical_or", self, other)  # pyright: ignore[reportArgumentType]
         return _binary("logical_or", self, other)
 
     def __ror__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
@@ -535,7 +535,7 @@ class Tensor(Generic[K]):
 
     def __xor__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
         if other.__class__ is Tensor:
-            return apply("logical_xor", self, other)
+            return apply("logical_xor", self, other)  # pyright: ignore[reportArgumentType]
         return _binary("logical_xor", self, other)
 
     def __rxor__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
