@@ -254,7 +254,9 @@ def check_writable(op: str, target: Tensor[Any], functional: str, mode: Mode) ->
             op=op,
         )
     strides, shape = target.data.strides, target.spec.shape
-    if any(stride == 0 and length > 1 for stride, length in zip(strides, shape, strict=True)):
+    if 0 in strides and any(
+        stride == 0 and length > 1 for stride, length in zip(strides, shape, strict=True)
+    ):
         raise ReadOnlyError(
             f"{op}: elements of this broadcast tensor share memory, so one write would change "
             "several",

@@ -13,12 +13,12 @@ from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
-from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, rate_constant, slot
+from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, slot
 
 
 @lru_cache(maxsize=64)
 def adam_rule(beta1: float, beta2: float, eps: float, decay: float) -> Expression:
-    """One step. `shrink` is decoupled decay, `rate` and `root` carry the bias corrections."""
+    """One step; `shrink` is decoupled decay, `rate` and `root` carry the bias corrections."""
 
     def rule(p: Any, m: Any, v: Any, g: Any, shrink: Any, rate: Any, root: Any) -> Any:
         if decay:
@@ -31,8 +31,7 @@ def adam_rule(beta1: float, beta2: float, eps: float, decay: float) -> Expressio
 
 
 class Adam(Optimizer):
-    """Adam: ``p -= lr * m_hat / (sqrt(v_hat) + eps)``, with running moments m and v of the
-    gradient.
+    """Adam: ``p -= lr * m_hat / (sqrt(v_hat) + eps)``, by running moments m, v of the gradient.
 
     ``m = beta1 * m + (1 - beta1) * g`` and ``v = beta2 * v + (1 - beta2) * g**2``; the corrections
     ``m_hat = m / (1 - beta1**t)`` and ``v_hat = v / (1 - beta2**t)`` are computed in float64.
@@ -50,6 +49,7 @@ class Adam(Optimizer):
     [0.5]
     """
 
+    slots = ("m", "v")
     decoupled = False
 
     def __init__(
@@ -87,7 +87,7 @@ class Adam(Optimizer):
             float(beta1), float(beta2), float(options["eps"]), 0.0 if self.decoupled else decay
         )
         m, v = slot(state, "m", parameter), slot(state, "v", parameter)
-        numbers = (rate_constant(one, parameter) for one in (shrink, rate, root))
+        numbers = self.numbers((shrink, rate, root), parameter)
         update(
             f"{type(self).__name__}.step",
             rule,

@@ -7,8 +7,7 @@ from lumus.optim.optimizer import Parameters
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: first ``p *= 1 - lr * weight_decay``, then the step of
-    `Adam`.
+    """Adam with decoupled weight decay: ``p *= 1 - lr * weight_decay``, then the step of `Adam`.
 
     **Raises.** ArgumentError for hyperparameters out of range.
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import no_grad
-from lumus.core.constant import constant
-from lumus.core.dtypes import float32, is_half
+from lumus.core.construct import new_tensor
+from lumus.core.dispatch import check_writable
+from lumus.core.dtypes import DType, float32, is_half
 from lumus.core.kinds import Float
+from lumus.core.mode import MODE
 from lumus.core.record import Leaf
+from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, GradientError, StateError
-from lumus.ops.create.full import zeros_like
+from lumus.ops.create.full import zeros
 
 Parameters = Iterable[Tensor[Float]] | Iterable[Mapping[str, Any]]
 State = dict[str, Any]
@@ -33,9 +36,12 @@ class Optimizer(ABC):
     """Base of optimisers. `step(grads)` updates the parameters in place and takes what it uses.
 
     `parameters` are tensors, or groups: mappings with ``parameters`` and hyperparameters of their
-    own. A parameter without a gradient is left alone: no decay, no state; a gradient of zero is a
-    gradient.
+    own; a group may be empty. A parameter without a gradient is left alone: no decay, no state; a
+    gradient of zero is a gradient. State beside half precision is float32, as the arithmetic is.
     """
+
+    slots: ClassVar[tuple[str, ...]] = ()
+    """Names of the tensors that the state of a parameter holds from its first update on."""
 
     def __init__(self, parameters: Parameters, defaults: dict[str, Any]) -> None:
         self.groups = _groups(type(self).__name__, parameters, defaults)
@@ -43,6 +49,7 @@ class Optimizer(ABC):
             self.check_options(group.options)
         self.state: dict[int, State] = {}
         self._places = [one for group in self.groups for one in group.parameters]
+        self._numbers: dict[Any, tuple[Tensor[Float], ...]] = {}
 
     @property
     def lr(self) -> float:
@@ -59,9 +66,15 @@ class Optimizer(ABC):
         """Updates every parameter that has a gradient in `grads`, and takes that gradient out.
 
         Everything is checked before anything is updated. Raises GradientError when no parameter has
-        a gradient, or one of them no longer can be updated.
+        a gradient, ReadOnlyError for one that cannot be written, ArgumentError for hyperparameters
+        that are now out of range.
         """
         name = f"{type(self).__name__}.step"
+        if not isinstance(grads, GradStore):
+            raise ArgumentError(
+                f"{name}: needs the GradStore of a backward pass, got {type(grads).__name__}",
+                hint="optimizer.step(loss.backward())",
+            )
         for group in self.groups:
             self.check_options(group.options)
         due = [
@@ -77,19 +90,15 @@ class Optimizer(ABC):
                 hint="is it the store of this model's loss? "
                 + (grads.why(self._places[0]) if self._places else "there are no parameters"),
             )
-        for place, _, parameter in due:
-            if grads[parameter].spec is not parameter.spec:
-                raise GradientError(
-                    f"{name}: parameter {place} is {parameter.spec!r}, its gradient "
-                    f"{grads[parameter].spec!r}"
-                )
-            if parameter.data.readonly:
-                raise GradientError(f"{name}: parameter {place} is frozen and cannot be updated")
         with no_grad():
+            for place, _, parameter in due:
+                if parameter.data.readonly:
+                    check_writable(f"{name} of parameter {place}", parameter, "", MODE.get())
             for place, options, parameter in due:
                 state = self.state.setdefault(place, {"step": 0})
                 state["step"] += 1
                 self.update(parameter, grads.take(parameter), state, options)
+        self._numbers.clear()
 
     @abstractmethod
     def check_options(self, options: Mapping[str, Any]) -> None:
@@ -101,13 +110,26 @@ class Optimizer(ABC):
     ) -> None:
         """Updates one parameter and its state in place; ``state["step"]`` counts from 1."""
 
+    def numbers(
+        self, values: tuple[float, ...], parameter: Tensor[Float]
+    ) -> tuple[Tensor[Float], ...]:
+        """Numbers of this step as operands beside the parameter, shared with others like it.
+
+        They are not among the cached constants of dispatch: those of a schedule do not come again.
+        """
+        key = (values, parameter.spec.dtype, parameter.spec.device)
+        found = self._numbers.get(key)
+        if found is None:
+            device = parameter.device
+            spec = spec_of((), _state_dtype(parameter), device)
+            found = tuple([new_tensor(device.full(spec, value), spec) for value in values])
+            self._numbers[key] = found
+        return found
+
     # State ----------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Hyperparameters and state, by the parameters' order.
-
-        The tensors are the optimiser's own.
-        """
+        """Hyperparameters and state by the parameters' order; the tensors are the optimiser's."""
         return {
             "optimizer": type(self).__name__,
             "groups": [{"size": len(group.parameters), **group.options} for group in self.groups],
@@ -115,39 +137,63 @@ class Optimizer(ABC):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Takes over what `state_dict` gave.
+        """Takes over what `state_dict` gave; on the way keys may have become text, tuples lists.
 
-        Raises StateError, changing nothing, if it does not fit.
+        Raises StateError or ArgumentError, changing nothing, if it does not fit.
         """
         name = type(self).__name__
         if state.get("optimizer") != name:
             raise StateError(
                 f"load_state_dict: the state is of {state.get('optimizer')}, not {name}"
             )
-        sizes = [group["size"] for group in state["groups"]]
+        saved = [dict(group) for group in state["groups"]]
+        sizes = [group.pop("size", None) for group in saved]
         own = [len(group.parameters) for group in self.groups]
         if sizes != own:
             raise StateError(
                 f"load_state_dict: the state has groups of {sizes} parameters, {name} has {own}"
             )
-        fresh: dict[int, State] = {}
-        for place, values in state["state"].items():
-            parameter = self._places[int(place)]
-            for key, value in values.items():
-                if isinstance(value, Tensor) and value.shape != parameter.shape:
-                    raise StateError(
-                        f"load_state_dict: {key} of parameter {place} has shape {value.shape}, the "
-                        f"parameter {parameter.shape}"
-                    )
-            fresh[int(place)] = {
-                key: cast("Tensor[Any]", value).copy() if isinstance(value, Tensor) else value
-                for key, value in values.items()
-            }
-        for group, saved in zip(self.groups, state["groups"], strict=True):
-            options = {key: value for key, value in saved.items() if key != "size"}
-            self.check_options(options)
-            group.options = options
+        options = [
+            {key: tuple(one) if isinstance(one, list) else one for key, one in group.items()}
+            for group in saved
+        ]
+        for group, values in zip(self.groups, options, strict=True):
+            if values.keys() != group.options.keys():
+                raise StateError(
+                    f"load_state_dict: a group has options {sorted(values)}, {name} has "
+                    f"{sorted(group.options)}"
+                )
+            self.check_options(values)
+        fresh = {int(place): self._own_state(place, one) for place, one in state["state"].items()}
+        for group, values in zip(self.groups, options, strict=True):
+            group.options = values
         self.state = fresh
+
+    def _own_state(self, place: int | str, values: Mapping[str, Any]) -> State:
+        """A copy of one parameter's saved state, checked."""
+        number = int(place)
+        if not 0 <= number < len(self._places):
+            raise StateError(
+                f"load_state_dict: there is state of parameter {place}, of {len(self._places)}"
+            )
+        parameter = self._places[number]
+        missing = [key for key in ("step", *self.slots) if key not in values]
+        if missing:
+            raise StateError(
+                f"load_state_dict: the state of parameter {place} lacks {', '.join(missing)}"
+            )
+        wanted = _slot_spec(parameter)
+        copied = dict(values)
+        for key, value in values.items():
+            if not isinstance(value, Tensor):
+                continue
+            moved = value.detach().to_device(parameter.device)
+            if moved.spec is not wanted:
+                raise StateError(
+                    f"load_state_dict: {key} of parameter {place} is {value.spec!r}, not {wanted!r}"
+                )
+            copied[key] = moved.copy()
+        return copied
 
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value}" for key, value in self.groups[0].options.items())
@@ -168,31 +214,47 @@ def slot(state: State, name: str, parameter: Tensor[Float]) -> Tensor[Float]:
     """A tensor of the parameter's shape in its state, zeros at first."""
     value = state.get(name)
     if value is None:
-        value = state[name] = zeros_like(parameter)
+        value = state[name] = zeros(
+            parameter.shape, dtype=_state_dtype(parameter), device=parameter.device
+        )
     return cast("Tensor[Float]", value)
 
 
-def rate_constant(value: float, parameter: Tensor[Float]) -> Tensor[Float]:
-    """A number of this step as an operand beside the parameter; float32 beside half precision."""
-    dtype = float32 if is_half(parameter.dtype) else parameter.dtype
-    return constant(value, dtype, parameter.device, "step")
+def _state_dtype(parameter: Tensor[Float]) -> DType[Float]:
+    # The square of a small gradient, and a running mean's small steps, are lost in half precision.
+    return float32 if is_half(parameter.dtype) else parameter.dtype
+
+
+def _slot_spec(parameter: Tensor[Float]) -> Spec:
+    return parameter.spec.with_dtype(_state_dtype(parameter))
 
 
 def _groups(optimizer: str, parameters: Parameters, defaults: dict[str, Any]) -> list[Group]:
+    if not isinstance(parameters, Iterable):
+        raise ArgumentError(
+            f"{optimizer}: needs parameters, got {type(parameters).__name__}",
+            hint="give model.parameters()",
+        )
     listed: Sequence[Any] = list(parameters)
     if not listed:
         raise ArgumentError(f"{optimizer}: there are no parameters to train")
-    if isinstance(listed[0], Mapping):
-        groups = [_group(optimizer, cast("Mapping[str, Any]", one), defaults) for one in listed]
+    if all(isinstance(one, Mapping) for one in listed):
+        groups = [_group(optimizer, one, defaults) for one in listed]
     else:
-        groups = [Group(listed, dict(defaults))]  # type: ignore[arg-type]
+        groups = [Group(list(listed), dict(defaults))]
     seen: set[int] = set()
     for place, one in enumerate(one for group in groups for one in group.parameters):
         if not isinstance(one, Tensor) or not isinstance(one.node, Leaf):
             what = repr(one.spec) if isinstance(one, Tensor) else type(one).__name__
             raise ArgumentError(
                 f"{optimizer}: parameter {place} is {what}, not a leaf that requires grad",
-                hint="give model.parameters(), or tensors made with requires_grad=True",
+                hint="give model.parameters(), or those of them that require grad",
+            )
+        strides = zip(one.data.strides, one.shape, strict=True)
+        if any(stride == 0 and length > 1 for stride, length in strides):
+            raise ArgumentError(
+                f"{optimizer}: parameter {place} ({one.spec!r}) is broadcast: its elements overlap",
+                hint="make it from a copy: .copy()",
             )
         if id(one) in seen:
             raise ArgumentError(

@@ -11,7 +11,7 @@ from lumus.core.kinds import Float
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
-from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, rate_constant
+from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, slot
 
 
 @lru_cache(maxsize=64)
@@ -91,13 +91,13 @@ class SGD(Optimizer):
     def update(
         self, parameter: Tensor[Float], grad: Tensor[Float], state: State, options: dict[str, Any]
     ) -> None:
-        rate = rate_constant(float(options["lr"]), parameter)
+        (rate,) = self.numbers((float(options["lr"]),), parameter)
         decay, momentum = float(options["weight_decay"]), float(options["momentum"])
         nesterov = bool(options["nesterov"])
         if momentum == 0:
             update("SGD.step", _plain(decay), (parameter,), (parameter, grad, rate))
         elif "momentum" not in state:
-            buffer = state["momentum"] = grad.copy()
+            buffer = slot(state, "momentum", parameter)
             rule = _first(decay, momentum, nesterov)
             update("SGD.step", rule, (parameter, buffer), (parameter, grad, rate))
         else:
