@@ -156,6 +156,21 @@ struct Minimum {
 
 template <int... kIndices>
 struct Indices {};
+template <int kIndex>
+struct Index {
+  constexpr operator int() const { return kIndex; }
+};
+
+// body(Index<0>), ..., body(Index<kCount - 1>): a loop whose index is a constant from the start, so
+// that arrays of vectors are taken apart into registers.
+template <class Body, int... kIndices>
+LUMUS_INLINE void unroll_over(const Body& body, Indices<kIndices...>) {
+  (body(Index<kIndices>{}), ...);
+}
+template <int kCount, class Body>
+LUMUS_INLINE void unroll(const Body& body) {
+  unroll_over(body, Indices<__integer_pack(kCount)...>{});
+}
 
 template <int kFirst, class V, int... kIndices>
 LUMUS_INLINE auto pick_lanes(V values, Indices<kIndices...>) {
@@ -189,40 +204,39 @@ LUMUS_INLINE typename Op::Value fold_vector(V values) {
 constexpr std::int64_t kLaneBytes = LUMUS_VECTOR_BYTES >= 32 ? 256 : 128;
 constexpr std::int64_t kLaneVectors = kLaneBytes / LUMUS_VECTOR_BYTES;
 
-// Adds `count` elements to kLaneVectors running vectors.
+// Adds `count` elements to kLaneVectors running vectors. All loops over vectors are unrolled, so
+// that the running vectors of the caller stay in registers.
 template <class Op, class Element>
 LUMUS_INLINE void accumulate(Vec<typename Op::Value>* lanes, const Element* values,
                              std::int64_t count) {
   using T = typename Op::Value;
   constexpr std::int64_t width = kLanes<T>;
   std::int64_t i = 0;
-  if (count >= width * kLaneVectors) {
-    Vec<T> running[kLaneVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kLaneVectors; ++v) running[v] = lanes[v];
-    for (; i + width * kLaneVectors <= count; i += width * kLaneVectors) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kLaneVectors; ++v) {
-        running[v] = Op::combine(running[v], load_values(values + i + v * width));
-      }
-    }
-#pragma GCC unroll 8
-    for (int v = 0; v < kLaneVectors; ++v) lanes[v] = running[v];
+#pragma GCC unroll 2
+  for (; i + width * kLaneVectors <= count; i += width * kLaneVectors) {
+    unroll<kLaneVectors>([&](auto v) __attribute__((always_inline)) {
+      lanes[v] = Op::combine(lanes[v], load_values(values + i + v * width));
+    });
   }
-  for (int v = 0; i < count; ++v, i += width) {
-    const std::int64_t left = count - i;
-    lanes[v] = Op::combine(lanes[v], left >= width ? load_values(values + i)
-                                                   : load_left(values + i, left, Op::identity));
+  unroll<kLaneVectors - 1>([&](auto v) __attribute__((always_inline)) {
+    if (i + width > count) return;
+    lanes[v] = Op::combine(lanes[v], load_values(values + i));
+    i += width;
+  });
+  if (i < count) {
+    constexpr int last = kLaneVectors - 1;
+    lanes[last] = Op::combine(lanes[last], load_left(values + i, count - i, Op::identity));
   }
 }
 
-// Combines kLaneVectors vectors until kLeft are left.
-template <class Op, int kLeft>
-LUMUS_INLINE void fold_lanes(Vec<typename Op::Value>* lanes) {
-#pragma GCC unroll 4
-  for (int width = kLaneVectors / 2; width >= kLeft; width /= 2) {
-#pragma GCC unroll 8
-    for (int v = 0; v < width; ++v) lanes[v] = Op::combine(lanes[v], lanes[v + width]);
+// Combines kCount vectors, the upper half onto the lower one, until kLeft are left.
+template <class Op, int kCount, int kLeft, class V>
+LUMUS_INLINE void fold_halves(V* lanes) {
+  if constexpr (kCount > kLeft) {
+    unroll<kCount / 2>([&](auto v) __attribute__((always_inline)) {
+      lanes[v] = Op::combine(lanes[v], lanes[v + kCount / 2]);
+    });
+    fold_halves<Op, kCount / 2, kLeft>(lanes);
   }
 }
 
@@ -239,11 +253,17 @@ struct PlainAccumulator {
 
   LUMUS_INLINE Partial combine(Partial a, Partial b) { return Op::combine(a, b); }
   void clear() {
-    for (auto& lane : lanes) lane = splat<Value>(Op::identity);
+    unroll<kLaneVectors>(
+        [&](auto v) __attribute__((always_inline)) { lanes[v] = splat<Value>(Op::identity); });
   }
-  void feed(const Element* values, std::int64_t count) { accumulate<Op>(lanes, values, count); }
+  void feed(const Element* values, std::int64_t count) {
+    Vec<Value> running[kLaneVectors];
+    unroll<kLaneVectors>([&](auto v) __attribute__((always_inline)) { running[v] = lanes[v]; });
+    accumulate<Op>(running, values, count);
+    unroll<kLaneVectors>([&](auto v) __attribute__((always_inline)) { lanes[v] = running[v]; });
+  }
   Partial finish() {
-    fold_lanes<Op, 1>(lanes);
+    fold_halves<Op, kLaneVectors, 1>(lanes);
     return fold_vector<Op, kLanes<Value>>(lanes[0]);
   }
   LUMUS_INLINE void add_columns(Partial* partials, Vec<Value> values) {
@@ -257,9 +277,10 @@ struct DoubleSumAccumulator : PlainAccumulator<Sum<double>> {
     constexpr std::int64_t block = 64 * kLaneBytes / 8;
     for (std::int64_t i = 0; i < count; i += block) {
       f64v inner[kLaneVectors];
-      for (auto& lane : inner) lane = splat<double>(-0.0);
+      unroll<kLaneVectors>([&](auto v)
+                               __attribute__((always_inline)) { inner[v] = splat<double>(-0.0); });
       accumulate<Sum<double>>(inner, values + i, smaller(block, count - i));
-      for (int v = 0; v < kLaneVectors; ++v) lanes[v] += inner[v];
+      unroll<kLaneVectors>([&](auto v) __attribute__((always_inline)) { lanes[v] += inner[v]; });
     }
   }
 };
@@ -279,28 +300,26 @@ struct FloatSumAccumulator {
 
   LUMUS_INLINE double combine(double a, double b) { return a + b; }
   void clear() {
-    for (auto& lane : lanes) lane = splat<double>(-0.0);
+    unroll<2 * kVectors>([&](auto v)
+                             __attribute__((always_inline)) { lanes[v] = splat<double>(-0.0); });
   }
   void feed(const Element* values, std::int64_t count) {
     constexpr std::int64_t block = 1024;
     for (std::int64_t i = 0; i < count; i += block) {
       f32v inner[kLaneVectors];
-      for (auto& lane : inner) lane = splat<float>(-0.0f);
+      unroll<kLaneVectors>([&](auto v)
+                               __attribute__((always_inline)) { inner[v] = splat<float>(-0.0f); });
       accumulate<RowOp>(inner, values + i, smaller(block, count - i));
-      fold_lanes<RowOp, kVectors>(inner);
-      for (int v = 0; v < kVectors; ++v) {
+      fold_halves<RowOp, kLaneVectors, kVectors>(inner);
+      unroll<kVectors>([&](auto v) __attribute__((always_inline)) {
         const F64Pair wide = widen(inner[v]);
         lanes[2 * v] += wide.hi;
         lanes[2 * v + 1] += wide.lo;
-      }
+      });
     }
   }
   double finish() {
-#pragma GCC unroll 4
-    for (int width = kVectors; width >= 1; width /= 2) {
-#pragma GCC unroll 4
-      for (int v = 0; v < width; ++v) lanes[v] += lanes[v + width];
-    }
+    fold_halves<Sum<double>, 2 * kVectors, 1>(lanes);
     return fold_vector<Sum<double>, kLanes<double>>(lanes[0]);
   }
   LUMUS_INLINE void add_columns(double* partials, f32v values) {

@@ -15,8 +15,8 @@ constexpr std::int64_t kGrain = 32768;     // elements a thread takes at once
 constexpr std::int64_t kPiece = 65536;     // elements of one piece of a long reduction
 constexpr std::int64_t kTile = 1024;       // elements packed before they are reduced
 constexpr std::int64_t kTileBytes = 8192;  // kTile of the widest type
-constexpr std::int64_t kShortRow = 16;     // rows up to this length are reduced by scalar code
-constexpr int kRows = 8;                   // rows whose columns are combined at once
+constexpr std::int64_t kShortRow = LUMUS_VECTOR_BYTES == 64 ? 8 : 16;  // at most: scalar code
+constexpr int kRows = 8;  // rows whose columns are combined at once
 
 using FillTile = void (*)(const void* from, std::int64_t stride, std::int64_t count, void* tile);
 

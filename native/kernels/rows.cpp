@@ -117,8 +117,9 @@ LUMUS_INLINE double sum_block(std::int64_t count, const Value& value) {
   Vec<T> sums[4] = {};
   std::int64_t i = 0;
   for (; i + 4 * width <= count; i += 4 * width) {
-#pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) sums[v] += value.template operator()<true>(i + v * width, width);
+    unroll<4>([&](auto v) __attribute__((always_inline)) {
+      sums[v] += value.template operator()<true>(i + v * width, width);
+    });
   }
   for (; i + width <= count; i += width) sums[0] += value.template operator()<true>(i, width);
   if (i < count) sums[1] += value.template operator()<false>(i, count - i);
