@@ -231,7 +231,7 @@ def check_agreement(
 
 
 def check_alone(spec: OpSpec, device: str = "cpu") -> None:
-    """The gradient of an input that alone requires grad is the one beside the others, bit for bit."""
+    """The gradient of an input that alone requires grad is that beside the others, to the bit."""
     for case in cases_of(spec, float64):
         together = _gradients_of(spec, case, device, alone=None)
         if len(together) < 2:
