@@ -253,9 +253,8 @@ void bind_call_site(nb::module_& m) {
 #ifdef LUMUS_KNOWN_FRAMES
   raw_frames_agree = check_raw_frames();
 #endif
-  m.def("set_internal_prefixes",
-        [](nb::typed<nb::tuple, nb::str, nb::ellipsis> prefixes) {
-          internal_files.set_prefixes(prefixes.ptr());
-        });
+  m.def("set_internal_prefixes", [](nb::typed<nb::tuple, nb::str, nb::ellipsis> prefixes) {
+    internal_files.set_prefixes(prefixes.ptr());
+  });
   m.def("call_site", call_site);
 }

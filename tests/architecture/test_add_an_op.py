@@ -1,4 +1,4 @@
-"""docs/add-an-op.md: its code blocks are an operation that works and passes the conformance checks."""
+"""docs/add-an-op.md: its code blocks are an operation that passes the conformance checks."""
 
 from __future__ import annotations
 

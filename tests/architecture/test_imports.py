@@ -42,9 +42,9 @@ PROGRAM = """
 import json, sys, time
 import numpy
 before = set(sys.modules)
-start = time.perf_counter()
+start = time.process_time()
 import lumus
-elapsed_s = time.perf_counter() - start
+elapsed_s = time.process_time() - start
 new = set(sys.modules) - before
 print(json.dumps({"elapsed_s": elapsed_s, "new": sorted(new)}))
 """
