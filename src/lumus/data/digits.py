@@ -35,7 +35,7 @@ def digits(*, held_out: float = 0.2, seed: int = 0) -> tuple[Labelled, Labelled]
 
     **Shapes.** `images` (n, 8, 8), `labels` (n,).
     **Kinds.** Float (float32) and Int (int64).
-    **Raises.** ArgumentError unless ``0 <= held_out < 1``.
+    **Raises.** ArgumentError unless ``0 <= held_out < 1`` and ``0 <= seed < 2**32``.
 
     Source: Alpaydin and Kaynak, "Optical Recognition of Handwritten Digits", UCI, 1998.
 
@@ -46,6 +46,8 @@ def digits(*, held_out: float = 0.2, seed: int = 0) -> tuple[Labelled, Labelled]
     """
     if not 0 <= held_out < 1:
         raise ArgumentError(f"digits: held_out must be in [0, 1), got {held_out}")
+    if not 0 <= seed < 2**32:
+        raise ArgumentError(f"digits: the seed must be in [0, 2**32), got {seed}")
     pixels, labels = _scans()
     # NumPy keeps this legacy stream the same in every version.
     order = np.random.RandomState(seed).permutation(len(labels))
