@@ -63,8 +63,7 @@ class GraphNode:
 
 
 def _saved_text(saved: SavedValue) -> str:
-    text = f"{saved.field}: {saved.dtype}{list(saved.shape)} {saved.nbytes} B"
-    return text if saved.state == "unchanged" else f"{text} ({saved.state})"
+    return f"{saved.field}: {saved.dtype}{list(saved.shape)} {saved.nbytes} B {saved.state}"
 
 
 class Graph:
