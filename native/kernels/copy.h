@@ -12,7 +12,7 @@ namespace lumus {
 struct CopyKernels {
   // Equal item sizes. A `from` with zero strides is how a fill is said.
   void (*copy)(const View& to, const View& from);
-  // Any two dtypes, by the rules of copy.cpp.
+  // Any two dtypes, by the rules of cast_rows.h.
   void (*cast)(const View& to, const View& from);
   // to[i] = start + i * step, computed in float64 or (wrapping) int64, then cast. Rank 1.
   void (*ramp_real)(const View& to, double start, double step);

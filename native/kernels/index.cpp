@@ -3,12 +3,17 @@
 // Layout: any strides. An index array becomes element offsets once; then whole blocks of x are
 // moved by rows. Where a block is strided (an axis other than the first was indexed), its inner
 // axis is cut into runs that all positions visit in turn, so that x's cache lines serve several
-// positions. Aliasing: outputs overlap no input. Threads: reads are cut by position. Writes are cut
-// by the cells they go to (columns of the block, ranges of destination, lines beside the axis),
-// never by position, so that every cell receives its values in order of position: duplicates give
-// the same bits for any number of threads.
+// positions.
+//
+// Aliasing: outputs overlap no input.
+//
+// Threads: reads are cut by position. Writes are cut by the cells they go to (columns of the block,
+// lines beside the axis), never by position, so that every cell receives its values in order of
+// position: duplicates give the same bits for any number of threads.
 #include "kernels/index.h"
 
+#include "kernels/index_axis.h"
+#include "kernels/index_cells.h"
 #include "kernels/isa.h"
 #include "kernels/simd.h"
 #include "kernels/strided.h"
@@ -18,22 +23,6 @@ namespace lumus::LUMUS_ISA {
 namespace {
 
 constexpr std::int64_t kPieceBytes = 128 * 1024;
-constexpr std::int64_t kIndexPiece = 32768;
-constexpr std::int64_t kRun = 256;
-constexpr std::int64_t kCacheBytes = 256 * 1024;
-
-LUMUS_INLINE std::int64_t from_start(std::int64_t index, std::int64_t bound) {
-  return index < 0 ? index + bound : index;
-}
-
-LUMUS_INLINE bool is_outside(std::int64_t index, std::int64_t bound) {
-  return static_cast<std::uint64_t>(index) + static_cast<std::uint64_t>(bound) >=
-         2 * static_cast<std::uint64_t>(bound);
-}
-
-LUMUS_INLINE std::int64_t read_index(const std::byte* at) {
-  return *reinterpret_cast<const Loose<std::int64_t>*>(at);
-}
 
 // Row-major lines along the last axis, `visit(line begins at flat position, address, length)`.
 // Stops when visit returns false.
@@ -221,36 +210,6 @@ struct Assign {
 };
 
 template <class T>
-LUMUS_INLINE T sum_of(T left, T right) {
-  return static_cast<T>(left + right);
-}
-// Whether any is true.
-struct Truth {
-  std::uint8_t bits;
-};
-LUMUS_INLINE Truth sum_of(Truth left, Truth right) {
-  return {static_cast<std::uint8_t>(left.bits | right.bits)};
-}
-// Integers wrap, which only unsigned arithmetic may.
-LUMUS_INLINE std::int64_t sum_of(std::int64_t left, std::int64_t right) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(left) +
-                                   static_cast<std::uint64_t>(right));
-}
-LUMUS_INLINE std::int32_t sum_of(std::int32_t left, std::int32_t right) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(left) +
-                                   static_cast<std::uint32_t>(right));
-}
-
-template <class T>
-LUMUS_INLINE void add_cell(std::byte* to, const std::byte* from) {
-  T left, right;
-  std::memcpy(&left, to, sizeof left);
-  std::memcpy(&right, from, sizeof right);
-  left = sum_of(left, right);
-  std::memcpy(to, &left, sizeof left);
-}
-
-template <class T>
 struct Add {
   static constexpr std::int64_t kSize = sizeof(T);
   static inline void run(std::byte* to, std::int64_t to_step, const std::byte* from,
@@ -368,176 +327,6 @@ void accumulate(const View& x, const View& values, const std::int64_t* offsets) 
       return write_blocks<Add<std::uint8_t>>(x, values, offsets);
     case DType::boolean:
       return write_blocks<Add<Truth>>(x, values, offsets);
-    case DType::float16:
-    case DType::bfloat16:
-      __builtin_unreachable();
-  }
-}
-
-// -------------------------------------------------------------------------------- along an axis
-
-// A run of cells to walk: the first and the distance to the next.
-struct Walk {
-  std::byte* first;
-  std::int64_t step;
-};
-
-// By value, so that no store can be thought to change a stride.
-template <class T>
-void take_run(Walk to, Walk x, Walk indices, std::int64_t bound, std::int64_t x_stride,
-              std::int64_t count) {
-  typedef Loose<T> Cell;
-  if (to.step == static_cast<std::int64_t>(sizeof(T)) && x.step == 0 && indices.step == 8 &&
-      x_stride == static_cast<std::int64_t>(sizeof(T))) {
-    Cell* __restrict results = reinterpret_cast<Cell*>(to.first);
-    const Cell* __restrict cells = reinterpret_cast<const Cell*>(x.first);
-    const auto* __restrict places = reinterpret_cast<const Loose<std::int64_t>*>(indices.first);
-    for (std::int64_t i = 0; i < count; ++i) results[i] = cells[from_start(places[i], bound)];
-    return;
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t place = from_start(read_index(indices.first + i * indices.step), bound);
-    *reinterpret_cast<Cell*>(to.first + i * to.step) =
-        *reinterpret_cast<const Cell*>(x.first + i * x.step + place * x_stride);
-  }
-}
-
-template <class T>
-void take_lines(const View& to, const View& x, const View& indices, int axis) {
-  const std::int64_t size = sizeof(T);
-  const std::int64_t bound = x.shape[axis];
-  const std::int64_t x_stride = x.strides[axis] * size;
-  View lines = x;
-  lines.strides[axis] = 0;
-  const View* const views[] = {&to, &lines, &indices};
-  Nest<3> nest = make_nest<3>(views);
-  if (nest.rank == 0) {
-    nest.rank = 1;
-    nest.shape[0] = 1;
-    nest.strides[0][0] = nest.strides[1][0] = nest.strides[2][0] = 0;
-  }
-  if (nest.count() == 0) return;
-  const int inner = nest.rank - 1;
-  const std::int64_t length = nest.shape[inner];
-  const std::int64_t to_step = nest.strides[0][inner];
-  const std::int64_t x_step = nest.strides[1][inner];
-  const std::int64_t index_step = nest.strides[2][inner];
-  const std::int64_t piece = at_most(length, kIndexPiece);
-  const std::int64_t pieces = ceil_divide(length, piece);
-  parallel_for(nest.count(inner) * pieces, ceil_divide(kIndexPiece, piece),
-               [&](std::int64_t begin, std::int64_t end) {
-                 Odometer<3> position(nest, inner, begin / pieces);
-                 for (std::int64_t unit = begin; unit < end; ++unit) {
-                   const std::int64_t start = unit % pieces * piece;
-                   const std::int64_t count = at_most(length - start, piece);
-                   take_run<T>({position.at[0] + start * to_step, to_step},
-                               {position.at[1] + start * x_step, x_step},
-                               {position.at[2] + start * index_step, index_step}, bound, x_stride,
-                               count);
-                   if ((unit + 1) % pieces == 0) position.step(nest, inner);
-                 }
-               });
-}
-
-void take_along_axis(const View& to, const View& x, const View& indices, int axis) {
-  switch (itemsize(to.dtype)) {
-    case 1:
-      return take_lines<std::uint8_t>(to, x, indices, axis);
-    case 2:
-      return take_lines<std::uint16_t>(to, x, indices, axis);
-    case 4:
-      return take_lines<std::uint32_t>(to, x, indices, axis);
-    default:
-      return take_lines<std::uint64_t>(to, x, indices, axis);
-  }
-}
-
-// How many neighbouring lines of `depth` cells, each cell in a cache line of its own but for its
-// neighbours, stay in the cache together.
-LUMUS_INLINE std::int64_t run_within_cache(std::int64_t depth, std::int64_t size) {
-  const std::int64_t run = kCacheBytes / (depth * size + 1);
-  return run < 64 / size ? 64 / size : at_most(run, kRun);
-}
-
-template <class T>
-void scatter_run(Walk sums, Walk terms, Walk indices, std::int64_t bound, std::int64_t x_stride,
-                 std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t place = from_start(read_index(indices.first + i * indices.step), bound);
-    add_cell<T>(sums.first + i * sums.step + place * x_stride, terms.first + i * terms.step);
-  }
-}
-
-template <class T>
-void scatter_lines(const View& x, const View& indices, const View& values, int axis) {
-  const std::int64_t size = sizeof(T);
-  const std::int64_t bound = x.shape[axis];
-  const std::int64_t depth = indices.shape[axis];
-  const std::int64_t x_stride = x.strides[axis] * size;
-  const std::int64_t value_stride = values.strides[axis] * size;
-  const std::int64_t index_stride = indices.strides[axis] * 8;
-  View lines = x;
-  for (int other = 0; other < x.rank; ++other) lines.shape[other] = indices.shape[other];
-  const View* const views[] = {&lines, &values, &indices};
-  Nest<3> nest = make_nest<3>(views, axis);
-  if (nest.rank == 0) {
-    nest.rank = 1;
-    nest.shape[0] = 1;
-    nest.strides[0][0] = nest.strides[1][0] = nest.strides[2][0] = 0;
-  }
-  if (depth == 0 || nest.count() == 0) return;
-  const int inner = nest.rank - 1;
-  const std::int64_t length = nest.shape[inner];
-  const std::int64_t x_step = nest.strides[0][inner];
-  const std::int64_t value_step = nest.strides[1][inner];
-  const std::int64_t index_step = nest.strides[2][inner];
-  const bool is_axis_fast = magnitude(x_stride) <= magnitude(x_step);
-  const std::int64_t piece = at_most(length, is_axis_fast ? kRun : run_within_cache(bound, size));
-  const std::int64_t pieces = ceil_divide(length, piece);
-  parallel_for(
-      nest.count(inner) * pieces, ceil_divide(kIndexPiece, piece * depth),
-      [&](std::int64_t begin, std::int64_t end) {
-        Odometer<3> position(nest, inner, begin / pieces);
-        for (std::int64_t unit = begin; unit < end; ++unit) {
-          const std::int64_t start = unit % pieces * piece;
-          const std::int64_t count = at_most(length - start, piece);
-          const Walk sums = {position.at[0] + start * x_step, x_step};
-          const Walk terms = {position.at[1] + start * value_step, value_step};
-          const Walk places = {position.at[2] + start * index_step, index_step};
-          if (is_axis_fast) {
-            for (std::int64_t i = 0; i < count; ++i) {
-              scatter_run<T>({sums.first + i * x_step, 0},
-                             {terms.first + i * value_step, value_stride},
-                             {places.first + i * index_step, index_stride}, bound, x_stride, depth);
-            }
-          } else {
-            for (std::int64_t k = 0; k < depth; ++k) {
-              scatter_run<T>(sums, {terms.first + k * value_stride, value_step},
-                             {places.first + k * index_stride, index_step}, bound, x_stride, count);
-            }
-          }
-          if ((unit + 1) % pieces == 0) position.step(nest, inner);
-        }
-      });
-}
-
-void scatter_add(const View& x, const View& indices, const View& values, int axis) {
-  switch (x.dtype) {
-    case DType::float64:
-      return scatter_lines<double>(x, indices, values, axis);
-    case DType::float32:
-      return scatter_lines<float>(x, indices, values, axis);
-    case DType::int64:
-      return scatter_lines<std::int64_t>(x, indices, values, axis);
-    case DType::int32:
-      return scatter_lines<std::int32_t>(x, indices, values, axis);
-    case DType::int16:
-      return scatter_lines<std::uint16_t>(x, indices, values, axis);
-    case DType::int8:
-    case DType::uint8:
-      return scatter_lines<std::uint8_t>(x, indices, values, axis);
-    case DType::boolean:
-      return scatter_lines<Truth>(x, indices, values, axis);
     case DType::float16:
     case DType::bfloat16:
       __builtin_unreachable();
