@@ -6,7 +6,7 @@
 //
 //   uniform    float32   (w[i] >> 8) 2^-24             float16 (w[i] >> 21) 2^-11
 //              bfloat16  (w[i] >> 24) 2^-8             float64 (W[i] >> 11) 2^-53
-//   bernoulli  w[i] < probability 2^32
+//   bernoulli  w[i] < floor(probability 2^32 + 1/2)
 //   integers   low + floor(W[i] (high - low) 2^-64)
 //   normal     Box and Muller: elements 2 j and 2 j + 1 are r cos(a) and r sin(a),
 //              r = sqrt(-2 log u), a = pi/2 (quarter + t), t in [-1/2, 1/2); for float32 (and
