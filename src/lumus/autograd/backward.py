@@ -138,7 +138,7 @@ class Sweep:
             if record is None:
                 self.leaves.append(cast("Leaf", node))
                 continue
-            assert isinstance(record, Record)
+            assert not isinstance(record, Consumed)  # counted, so not released
             results = self._vjp(node, record, create_graph)
             if released is not None:
                 node.record = released

@@ -70,6 +70,8 @@ def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     """
     if axis is None:
         return tuple(range(ndim))
+    if isinstance(axis, int):
+        return (normalize_axis(op, axis, ndim),)
     axes = axis if isinstance(axis, Iterable) else (axis,)
     normalized = [normalize_axis(op, one, ndim) for one in axes]
     if len(set(normalized)) != len(normalized):
