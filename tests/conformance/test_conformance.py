@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.core.dispatch import Composite, _composites
+from lumus.core.composite import COMPOSITES, Composite
 from lumus.core.op import OPS
 from lumus.core.tensor import Tensor
 from lumus.nn import functional
@@ -198,7 +198,7 @@ def test_every_public_function_has_a_spec() -> None:
 
 
 def test_every_composite_has_a_spec() -> None:
-    composites: dict[str, Composite] = _composites
+    composites: dict[str, Composite] = COMPOSITES
     names = {spec.name.replace("at.", "at_") for spec in SPECS}
     left = set(composites) - names - COMPOSITES_WITHOUT_SPEC
     assert not left, sorted(left)

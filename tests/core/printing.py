@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lumus.core.dispatch import Plan
 from lumus.core.mode import MODE, Mode
+from lumus.core.plan import Plan
 from lumus.core.tensor import Tensor
 
 

@@ -12,8 +12,9 @@ from typing import Any, cast
 from weakref import ref
 
 from lumus.autograd.gradients import GradStore
+from lumus.core.composite import composite
 from lumus.core.construct import new_tensor
-from lumus.core.dispatch import apply, apply_into, composite
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import TITLE, Float
 from lumus.core.mode import MODE
@@ -21,6 +22,7 @@ from lumus.core.record import Consumed, Cut, Edge, Leaf, Node, Record, Saved
 from lumus.core.site import Site, call_site, describe, source_line
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
+from lumus.core.write import apply_into
 from lumus.errors import GradientError, GraphFreedError, SavedTensorMutatedError, ShapeError
 
 

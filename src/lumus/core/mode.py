@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from lumus.core.dispatch import Plan
+    from lumus.core.plan import Plan
     from lumus.core.tensor import Tensor
 
 

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 import numpy as np
 
 from lumus.core.broadcast import normalize_axes, normalize_axis, normalize_shape
+from lumus.core.composite import call
 from lumus.core.constant import constant
 from lumus.core.construct import new_tensor, register_tensor_class
 from lumus.core.device import Device
-from lumus.core.dispatch import apply, apply_into, call
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType, bfloat16, float32
 from lumus.core.kinds import TITLE, Bool, Float, Int, K, Kind
 from lumus.core.record import Cut, Leaf, Node
 from lumus.core.site import call_site
 from lumus.core.spec import Spec, spec_of
+from lumus.core.write import apply_into
 from lumus.errors import ArgumentError, DTypeError, GradientError, KindError, ShapeError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from lumus.core.dispatch import composite
+from lumus.core.composite import composite
 from lumus.core.frozen import frozen
 from lumus.core.kinds import TITLE
 from lumus.core.record import Cut, Node, Record, Saved

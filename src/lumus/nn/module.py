@@ -7,10 +7,10 @@ from reprlib import recursive_repr
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from lumus.autograd.modes import no_grad
-from lumus.core.dispatch import check_writable
 from lumus.core.kinds import Float
 from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor
+from lumus.core.write import check_writable
 from lumus.errors import ArgumentError, KindError, StateError
 
 P = ParamSpec("P")

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, cast
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import no_grad
 from lumus.core.construct import new_tensor
-from lumus.core.dispatch import check_writable
 from lumus.core.dtypes import DType, float32, is_half
 from lumus.core.kinds import Float
 from lumus.core.mode import MODE
 from lumus.core.record import Leaf
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
+from lumus.core.write import check_writable
 from lumus.errors import ArgumentError, GradientError, StateError
 from lumus.ops.create.full import zeros
 

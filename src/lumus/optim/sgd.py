@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lumus.core.dispatch import update
 from lumus.core.kinds import Float
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.tensor import Tensor
+from lumus.core.write import update
 from lumus.errors import ArgumentError
 from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, slot
 

@@ -9,11 +9,11 @@ import lumus as lm
 from lumus.core import kernels
 from lumus.core.construct import new_tensor
 from lumus.core.device import device_named
-from lumus.core.dispatch import update
 from lumus.core.dtypes import DType
 from lumus.core.kernels import Elementwise, Kernel, Reduce
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import spec_of
+from lumus.core.write import update
 from lumus.devices.cpu.device import TABLE as CPU_TABLE
 from lumus.devices.reference.device import TABLE, VIEWS
 from lumus.testing.sweep import elements

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from lumus.core.dispatch import apply, composite
+from lumus.core.composite import composite
+from lumus.core.dispatch import apply
 from lumus.core.kinds import Float, Int
 from lumus.core.op import ElementwiseOp, Needs, register
 from lumus.core.record import Record, Saved, record

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lumus.core.dispatch import apply_into, check_writable, composite
+from lumus.core.composite import composite
 from lumus.core.dtypes import promote
 from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor, require_operand
+from lumus.core.write import apply_into, check_writable
 
 
 @composite("copy_")

@@ -11,17 +11,13 @@ from typing import Any, cast
 import numpy as np
 
 from lumus.core.broadcast import broadcast_shapes
-from lumus.core.dispatch import (
-    apply,
-    apply_into,
-    call,
-    check_writable,
-    composite,
-    index_error_of,
-)
+from lumus.core.composite import call, composite
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
+from lumus.core.index_errors import index_error_of
 from lumus.core.mode import MODE
 from lumus.core.tensor import Index, Tensor, require_operand
+from lumus.core.write import apply_into, check_writable
 from lumus.errors import IndexRangeError, ShapeError
 from lumus.ops.index.selection import Selection, read, select
 

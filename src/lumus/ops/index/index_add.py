@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from lumus.core.broadcast import normalize_axis
-from lumus.core.dispatch import apply, composite, index_error_of
+from lumus.core.composite import composite
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
+from lumus.core.index_errors import index_error_of
 from lumus.core.kinds import Int, K
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor

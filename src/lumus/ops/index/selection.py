@@ -15,11 +15,13 @@ from typing import Any, cast
 import numpy as np
 
 from lumus.core.broadcast import Shape, broadcast_shapes
+from lumus.core.composite import call
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device
-from lumus.core.dispatch import apply, call, index_error_of
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
 from lumus.core.frozen import frozen
+from lumus.core.index_errors import index_error_of
 from lumus.core.kinds import Int
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Index, Tensor

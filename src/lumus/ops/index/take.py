@@ -8,8 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from lumus.core.broadcast import normalize_axis
-from lumus.core.dispatch import apply, call, composite, index_error_of
+from lumus.core.composite import call, composite
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
+from lumus.core.index_errors import index_error_of
 from lumus.core.kinds import Int, K
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor

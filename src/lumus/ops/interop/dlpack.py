@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 from lumus import _native
+from lumus.core.composite import composite
 from lumus.core.construct import new_tensor
 from lumus.core.device import device_named
-from lumus.core.dispatch import composite
 from lumus.core.dtypes import ALL
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor

@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 
 from lumus import _native
+from lumus.core.composite import composite
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
-from lumus.core.dispatch import composite
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lumus.core.dispatch import apply, composite
+from lumus.core.composite import composite
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import bfloat16, float32
 from lumus.core.kinds import TITLE
 from lumus.core.tensor import Tensor

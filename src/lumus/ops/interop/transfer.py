@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from lumus.core.composite import composite
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
-from lumus.core.dispatch import composite
 from lumus.core.dtypes import DType
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor

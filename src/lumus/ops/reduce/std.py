@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lumus.core.broadcast import normalize_axes
-from lumus.core.dispatch import apply, composite
+from lumus.core.composite import composite
+from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, register
 from lumus.core.record import Record, Saved, record, saved_output

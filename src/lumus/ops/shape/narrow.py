@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumus.core.broadcast import normalize_axis
-from lumus.core.dispatch import composite
+from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
 from lumus.errors import IndexRangeError

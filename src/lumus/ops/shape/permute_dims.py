@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumus.core.broadcast import normalize_axis
-from lumus.core.dispatch import apply, composite
+from lumus.core.composite import composite
+from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel, Permute
 from lumus.core.kinds import Float, K

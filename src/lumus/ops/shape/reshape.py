@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumus.core.broadcast import Shape, normalize_shape
-from lumus.core.dispatch import apply, composite
+from lumus.core.composite import composite
+from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kernels import Reshape as ReshapeKernel

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lumus.core.broadcast import normalize_axis
-from lumus.core.dispatch import apply, composite
+from lumus.core.composite import composite
+from lumus.core.dispatch import apply
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
 
