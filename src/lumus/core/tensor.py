@@ -649,20 +649,20 @@ class Tensor(Generic[K]):
         return apply("square", self)
 
     @overload
-    def maximum(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]: ...
+    def maximum(self: Tensor[Float], y: Tensor[Float] | float) -> Tensor[Float]: ...
     @overload
-    def maximum(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
-    def maximum(self, other: Any) -> Any:
+    def maximum(self: Tensor[Int], y: Tensor[Int] | int) -> Tensor[Int]: ...
+    def maximum(self, y: Any) -> Any:
         """See `lumus.maximum`."""
-        return apply("maximum", self, require_operand(self, other, "maximum"))
+        return apply("maximum", self, require_operand(self, y, "maximum"))
 
     @overload
-    def minimum(self: Tensor[Float], other: Tensor[Float] | float) -> Tensor[Float]: ...
+    def minimum(self: Tensor[Float], y: Tensor[Float] | float) -> Tensor[Float]: ...
     @overload
-    def minimum(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
-    def minimum(self, other: Any) -> Any:
+    def minimum(self: Tensor[Int], y: Tensor[Int] | int) -> Tensor[Int]: ...
+    def minimum(self, y: Any) -> Any:
         """See `lumus.minimum`."""
-        return apply("minimum", self, require_operand(self, other, "minimum"))
+        return apply("minimum", self, require_operand(self, y, "minimum"))
 
     @overload
     def clip(
