@@ -7,7 +7,7 @@ import pytest
 
 import lumus as lm
 from lumus.autograd.gradients import GradStore
-from lumus.core import dispatch
+from lumus.core import write
 from tests.optim import reference_rules
 
 SGD, Adam, AdamW = lm.optim.SGD, lm.optim.Adam, lm.optim.AdamW
@@ -202,8 +202,8 @@ def test_transposed_parameter_is_updated_in_its_own_memory(kind):
 )
 def test_update_is_one_pass_a_parameter_and_allocates_nothing(kind, options, monkeypatch):
     passes = []
-    run_into = dispatch._run_into
-    monkeypatch.setattr(dispatch, "_run_into", lambda *a: (passes.append(a[0].name), run_into(*a)))
+    run_into = write._run_into
+    monkeypatch.setattr(write, "_run_into", lambda *a: (passes.append(a[0].name), run_into(*a)))
     parameters = [parameter(np.ones(1000)), parameter(np.ones((10, 50)))]
     optimizer = kind(parameters, lr=0.1, **options)
     for turn in range(3):
