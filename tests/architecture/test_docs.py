@@ -39,14 +39,14 @@ def run_examples(test: doctest.DocTest) -> str:
 def test_examples_of_a_page_run(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fenced blocks with `>>>` are run, sharing their names; the others must at least be Python."""
+    """Fenced blocks that begin with `>>>` are run, sharing their names; the others must at least be Python."""
     monkeypatch.chdir(tmp_path)
     text = path.read_text(encoding="utf-8")
     names: dict[str, object] = {}
     problems = []
     for match in FENCE.finditer(text):
         code, line = match["code"], text.count("\n", 0, match.start()) + 1
-        if ">>>" in code:
+        if code.lstrip().startswith(">>>"):
             test = doctest.DocTestParser().get_doctest(code, names, path.name, str(path), line)
             # The parser copies the names it is given: put them back, so that blocks share them.
             test.globs = names
