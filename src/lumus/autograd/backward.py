@@ -16,14 +16,23 @@ from lumus.core.composite import composite
 from lumus.core.construct import new_tensor
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, is_half
-from lumus.core.kinds import TITLE, Float
+from lumus.core.kinds import A_TENSOR, Float
 from lumus.core.mode import MODE
 from lumus.core.record import Consumed, Cut, Edge, Leaf, Node, Record, Saved
 from lumus.core.site import Site, call_site, describe, source_line
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.core.write import apply_into
-from lumus.errors import GradientError, GraphFreedError, SavedTensorMutatedError, ShapeError
+from lumus.errors import (
+    ArgumentError,
+    DeviceError,
+    DTypeError,
+    GradientError,
+    GraphFreedError,
+    LumusError,
+    SavedTensorMutatedError,
+    ShapeError,
+)
 
 
 @composite("backward")
@@ -51,7 +60,7 @@ def backward(
     store = GradStore() if into is None else into
     store._entries.update(entries)
     store._cuts = (*store._cuts, *sweep.cuts)
-    store._root = f"the {root.node.op} of {describe(root.node.site)}"
+    store._root = f"the {root.node.op} at {describe(root.node.site)}"
     return store
 
 
@@ -64,19 +73,10 @@ def _accumulate(entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]], store:
 def seed_of(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
     """The gradient of the root itself, checked."""
     if root.spec.dtype.kind != "float":
-        raise GradientError(
-            f"backward: a {TITLE[root.spec.dtype.kind]} tensor ({root.spec.dtype.name}) has "
-            "no gradients"
-        )
+        kind = A_TENSOR[root.spec.dtype.kind]
+        raise GradientError(f"backward: {kind} ({root.spec.dtype.name}) has no gradients")
     if root.node is None:
-        why = "no op that made it was given a tensor that requires grad"
-        if root.cut is not None:
-            past = "detached" if root.cut.reason == "detach" else "made under no_grad"
-            why = f"it was {past} at {describe(root.cut.site)}"
-        raise GradientError(
-            f"backward: the tensor {root.spec!r} is not on a graph: {why}",
-            hint="create the tensors to differentiate with requires_grad=True",
-        )
+        raise _off_graph(root)
     if grad is None:
         if root.spec.size != 1:
             raise GradientError(
@@ -86,12 +86,37 @@ def seed_of(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
             )
         device = root.spec.device
         return cast("Tensor[Float]", new_tensor(device.full(root.spec, 1.0), root.spec))
+    if not isinstance(grad, Tensor):
+        raise ArgumentError(f"backward: grad must be a tensor, got {type(grad).__name__}")
     if grad.spec is not root.spec:
-        raise ShapeError(
-            f"backward: grad is {grad.spec!r} on {grad.spec.device}, the tensor "
-            f"{root.spec!r} on {root.spec.device}"
-        )
+        raise _wrong_grad(root.spec, grad.spec)
     return grad
+
+
+def _off_graph(root: Tensor[Any]) -> GradientError:
+    why = "no op that made it was given a tensor that requires grad"
+    hint: str | None = "create the tensors to differentiate with requires_grad=True"
+    if root.cut is not None:
+        why = f"it comes from a value {root.cut}"
+        hint = {
+            "detach": "call backward on what was not detached",
+            "no_grad": "compute it outside lumus.no_grad()",
+            "op": None,
+        }[root.cut.reason]
+    return GradientError(
+        f"backward: the tensor {root.spec!r} is not on a graph: {why}", hint=hint, cut=root.cut
+    )
+
+
+def _wrong_grad(root: Spec, grad: Spec) -> LumusError:
+    if grad.shape != root.shape:
+        return ShapeError(f"backward: grad has shape {grad.shape}, the tensor {root.shape}")
+    if grad.dtype is not root.dtype:
+        return DTypeError(
+            f"backward: grad is {grad.dtype.name}, the tensor {root.dtype.name}",
+            hint=f"convert it with .astype(lumus.{root.dtype.name})",
+        )
+    return DeviceError(f"backward: grad is on device {grad.device}, the tensor on {root.device}")
 
 
 class Sweep:
@@ -269,7 +294,7 @@ def _check_unchanged(node: Node, field: str, saved: Saved[Any]) -> None:
 
 def _freed(node: Node) -> GraphFreedError:
     return GraphFreedError(
-        f"backward: the values saved by {node.op} (at {describe(node.site)}) were released by the "
+        f"backward: what {node.op} at {describe(node.site)} had recorded was released by the "
         f"backward at {describe(node.consumed_at)}",
         hint="pass retain_graph=True to that backward, or compute the result again",
         op=node.op,
@@ -284,7 +309,7 @@ def _mutated(
     return SavedTensorMutatedError(
         f"backward: a value that {node.op} saved ({field}: {spec!r}) was overwritten before "
         "its use\n"
-        f"  saved by    {node.op} at {describe(node.site)}: {source_line(node.site)}\n"
+        f"  saved by       {node.op} at {describe(node.site)}: {source_line(node.site)}\n"
         f"  overwritten by {op} at {describe(site)}: {source_line(site)}",
         hint="call backward before the write, or compute with a copy: .copy()",
         op=node.op,
@@ -298,5 +323,25 @@ def _mutated(
 @composite("cut")
 def cut(tensor: Tensor[Any]) -> Cut:
     """The note that a detached tensor keeps of where it left its graph."""
-    assert tensor.node is not None
-    return Cut("detach", "detach", call_site(), ref(tensor.node))
+    node = tensor.node
+    assert node is not None
+    return Cut("detach", "detach", call_site(), ref(node), leaves=_leaves_near(node))
+
+
+MAX_NODES_LOOKED_AT = 32
+
+
+def _leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
+    """The leaves that lead to a node, if they are found without a long search.
+
+    The nodes between them and a detached tensor may be gone when somebody asks.
+    """
+    found, seen = [node], {node}
+    for one in found:
+        if len(found) > MAX_NODES_LOOKED_AT:
+            return None
+        for source, _ in one.edges:
+            if source not in seen:
+                seen.add(source)
+                found.append(source)
+    return tuple([ref(one) for one in found if one.__class__ is Leaf])

@@ -9,7 +9,7 @@ from typing import Any, cast
 from lumus.autograd.backward import Sweep, seed_of
 from lumus.autograd.modes import enable_grad
 from lumus.core.dispatch import apply
-from lumus.core.kinds import TITLE, Float
+from lumus.core.kinds import A_TENSOR, Float
 from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, GradientError, KindError
@@ -82,7 +82,9 @@ def grad(function: Callable[..., Tensor[Float]], argnums: Argnums = 0) -> Callab
 
 def _argument(args: tuple[Any, ...], position: int) -> Tensor[Float]:
     if not -len(args) <= position < len(args):
-        raise ArgumentError(f"grad: there is no argument {position} among {len(args)}")
+        raise ArgumentError(
+            f"grad: there is no positional argument {position}; the call gave {len(args)}"
+        )
     arg = args[position]
     if not isinstance(arg, Tensor):
         raise KindError(
@@ -91,8 +93,7 @@ def _argument(args: tuple[Any, ...], position: int) -> Tensor[Float]:
         )
     if arg.dtype.kind != "float":
         raise KindError(
-            f"grad: argument {position} is a {TITLE[arg.dtype.kind]} tensor "
-            f"({arg.dtype.name}), which "
+            f"grad: argument {position} is {A_TENSOR[arg.dtype.kind]} ({arg.dtype.name}), which "
             "has no gradient",
             hint="convert it with .astype(lumus.float32)",
         )
@@ -110,9 +111,11 @@ def _entrance(arg: Tensor[Float], *, nested: bool) -> Tensor[Float]:
 def _gradients(
     result: Tensor[Float], inputs: Sequence[Tensor[Float]], *, nested: bool
 ) -> list[Tensor[Float]]:
-    if not isinstance(result, Tensor):
+    if not isinstance(result, Tensor) or result.dtype.kind != "float" or result.size != 1:
+        what = repr(result.spec) if isinstance(result, Tensor) else type(result).__name__
         raise GradientError(
-            f"grad: the function returned {type(result).__name__}, not a tensor of one element"
+            f"grad: the function must return a Float tensor of one element, it returned {what}",
+            hint="end it with .sum() or .mean()" if isinstance(result, Tensor) else None,
         )
     nodes = [tensor.node for tensor in inputs if tensor.node is not None]
     if result.node is None:

@@ -10,7 +10,7 @@ from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, float64, is_half
 from lumus.core.kinds import TITLE, Float
 from lumus.core.mode import MODE
-from lumus.core.record import Cut, Leaf, Node
+from lumus.core.record import Cut, Leaf, Node, why_not_reached
 from lumus.core.site import describe
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, GradientError, MissingGradientError
@@ -27,12 +27,13 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
     zero is something else.
     """
 
-    __slots__ = ("_cuts", "_entries", "_root")
+    __slots__ = ("_cuts", "_entries", "_root", "_taken")
 
     def __init__(self) -> None:
         self._entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]] = {}
         self._cuts: tuple[Cut, ...] = ()
-        self._root = "no backward pass"
+        self._root = ""
+        self._taken: set[Node] = set()
 
     # The mapping
     # -----------------------------------------------------------------------------------
@@ -65,6 +66,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         grad = self[tensor]
         assert tensor.node is not None
         del self._entries[tensor.node]
+        self._taken.add(tensor.node)
         return grad
 
     def replace(self, tensor: Tensor[Float], grad: Tensor[Float]) -> None:
@@ -122,8 +124,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
             raise GradientError(
                 f"clip_: the norm of the gradients is {value}; not finite in "
                 f"{where or 'none alone'}",
-                hint="look for the op that made it with store and loss.graph(); "
-                "nothing was changed",
+                hint="nothing was changed; print(loss.graph()) shows the ops on the way",
             )
         if value > max_norm:
             scale = max_norm / value
@@ -143,24 +144,18 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
             return f"it is of kind {TITLE[tensor.spec.dtype.kind]}, which has no gradients"
         if tensor.node is None:
             if tensor.cut is not None:
-                return f"it is not on the graph: {tensor.cut}"
+                return f"it is not on the graph, it comes from a value {tensor.cut}"
             return "it never required grad"
         if not isinstance(tensor.node, Leaf):
             return (
                 f"it was computed (by {tensor.node.op} at {describe(tensor.node.site)}); "
                 "a store holds the gradients of leaves"
             )
-        unsure = []
-        for cut in self._cuts:
-            reaches = cut.reaches(tensor.node)
-            if reaches:
-                return f"it was cut off: {cut}"
-            if reaches is None:
-                unsure.append(str(cut))
-        text = f"it is not connected to {self._root}"
-        if unsure:
-            text += "; unless it led to a value that left the graph there: " + ", ".join(unsure)
-        return text
+        if tensor.node in self._taken:
+            return "its gradient was taken out, by .take or the step of an optimiser"
+        if not self._root:
+            return "no backward has filled the store"
+        return why_not_reached(tensor.node, self._cuts, self._root)
 
     def _missing(self, tensor: Tensor[Any]) -> MissingGradientError:
         reason = self.why(tensor)
@@ -180,6 +175,12 @@ def _hint(reason: str) -> str | None:
         )
     if "computed" in reason:
         return "detach it and make it a leaf, or use lumus.grad with it as an argument"
+    if "detached at" in reason:
+        return "leave out .detach() if its gradient is wanted"
+    if "under no_grad" in reason:
+        return "compute that outside lumus.no_grad() if its gradient is wanted"
+    if "taken out" in reason:
+        return "call backward again for another step"
     if "not connected" in reason:
         return "use store.get(tensor) if that is expected"
     return None

@@ -21,7 +21,8 @@ def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
         offset = rank - len(shape)
         for axis, length in enumerate(shape, offset):
             if length != 1 and result[axis] not in (1, length):
-                listed = " and ".join(str(shape) for shape in shapes)
+                *others, last = map(str, shapes)
+                listed = f"{', '.join(others)} and {last}"
                 raise ShapeError(
                     f"{op}: shapes {listed} do not broadcast: axis {axis - rank} is "
                     f"{result[axis]} in one and {length} in another",
@@ -32,6 +33,14 @@ def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
             if length != 1:
                 result[axis] = length
     return tuple(result)
+
+
+def broadcasts_to(shape: Shape, target: Shape) -> bool:
+    """Whether a tensor of `shape` can be repeated to `target`."""
+    offset = len(target) - len(shape)
+    return offset >= 0 and all(
+        length in (1, target[axis]) for axis, length in enumerate(shape, offset)
+    )
 
 
 def reduced_axes(shape: Shape, broadcast: Shape) -> tuple[int, ...]:
@@ -75,7 +84,7 @@ def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     axes = axis if isinstance(axis, Iterable) else (axis,)
     normalized = [normalize_axis(op, one, ndim) for one in axes]
     if len(set(normalized)) != len(normalized):
-        raise ArgumentError(f"{op}: axis {axis} names an axis more than once", op=op, axis=axis)
+        raise ArgumentError(f"{op}: axis={axis} names an axis more than once", op=op, axis=axis)
     return tuple(sorted(normalized))
 
 
@@ -85,7 +94,7 @@ def normalize_shape(op: str, shape: int | Iterable[int]) -> Shape:
     try:
         result = tuple(operator.index(length) for length in lengths)
     except TypeError:
-        raise ShapeError(f"{op}: a shape is integers, got {shape!r}", op=op) from None
+        raise ShapeError(f"{op}: a shape consists of integers, got {shape!r}", op=op) from None
     if any(length < 0 for length in result):
         raise ShapeError(f"{op}: lengths cannot be negative, got {result}", op=op, shape=result)
     if len(result) > 16:

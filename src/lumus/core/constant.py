@@ -47,7 +47,7 @@ def constant(value: Number, dtype: DType[Any], device: Device, op: str) -> Tenso
     return result
 
 
-def check_number(value: Number, dtype: DType[Any], op: str) -> None:
+def check_number(value: Number, dtype: DType[Any], op: str, range_hint: str | None = None) -> None:
     """Raises KindError or DTypeError when a tensor of `dtype` cannot take this number."""
     if isinstance(value, bool):
         fits, kind = dtype.kind == "bool", "Bool"
@@ -73,7 +73,7 @@ def check_number(value: Number, dtype: DType[Any], op: str) -> None:
         if not low <= value <= high:
             raise DTypeError(
                 f"{op}: {value} does not fit into {dtype.name}, which holds {low} to {high}",
-                hint="convert the tensor to a wider dtype with .astype(lumus.int64)",
+                hint=range_hint or "convert the tensor to a wider dtype with .astype(lumus.int64)",
                 op=op,
             )
 

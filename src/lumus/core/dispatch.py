@@ -13,6 +13,7 @@ from weakref import ref
 from lumus import _native
 from lumus.core import construct
 from lumus.core.index_errors import index_error
+from lumus.core.kinds import TITLE
 from lumus.core.mode import MODE, Mode
 from lumus.core.op import Needs
 from lumus.core.plan import PLANS, Plan, make_plan
@@ -79,7 +80,7 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
     """Hangs the output on the graph of the inputs, or notes why it is not on it."""
     op = plan.op
     assert op is not None
-    if mode.records and op.differentiable:
+    if mode.records and plan.recorded:
         origins, needs = _origins(inputs)
         if needs is not _NOTHING:
             records = plan.records
@@ -96,8 +97,10 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
         if tensor.cut is not None:
             output.cut = tensor.cut
             return
-        if tensor.node is not None and not mode.records:
-            output.cut = Cut("no_grad", op.name, call_site(), ref(tensor.node))
+        if tensor.node is not None:
+            reason = "op" if mode.records else "no_grad"
+            detail = op.reason or f"its result is {TITLE[plan.output.dtype.kind]}"
+            output.cut = Cut(reason, op.name, call_site(), ref(tensor.node), detail)
             return
 
 

@@ -70,6 +70,26 @@ def dtype_named(name: str) -> DType[Any]:
     return dtype
 
 
+def checked_dtype(value: Any, op: str) -> DType[Any]:
+    """`value` if it is a dtype; raises DTypeError, with the dtype that may be meant, if it is not."""
+    if isinstance(value, DType):
+        return value
+    name = value if isinstance(value, str) else getattr(value, "__name__", str(value))
+    name = {"float": "float32", "int": "int64", "bool_": "bool"}.get(name, name)
+    meant = [public_name(dtype) for dtype in ALL if dtype.name == name]
+    listed = ", ".join(map(public_name, ALL))
+    raise DTypeError(
+        f"{op}: dtype must be one of lumus's own, got {value!r}",
+        hint=f"use {meant[0]}" if meant else f"there are {listed}",
+        op=op,
+    )
+
+
+def public_name(dtype: DType[Any]) -> str:
+    """How a program names the dtype."""
+    return f"lumus.{'bool_' if dtype is bool_ else dtype.name}"
+
+
 def is_half(dtype: DType[Any]) -> bool:
     """True for float16 and bfloat16, whose arithmetic runs in float32."""
     return dtype.kind == "float" and dtype.itemsize == 2

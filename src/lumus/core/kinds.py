@@ -41,3 +41,8 @@ K = TypeVar("K", bound=Kind)
 K_co = TypeVar("K_co", bound=Kind, covariant=True)
 
 TITLE: dict[KindName, str] = {"float": "Float", "int": "Int", "bool": "Bool"}
+A_TENSOR: dict[KindName, str] = {
+    "float": "a Float tensor",
+    "int": "an Int tensor",
+    "bool": "a Bool tensor",
+}

@@ -87,7 +87,11 @@ class Comparison(ElementwiseOp):
 
 
 def kind_error(
-    op: str, dtype: DType[Any], kinds: tuple[KindName, ...], hint: str | None = None
+    op: str,
+    dtype: DType[Any],
+    kinds: tuple[KindName, ...],
+    hint: str | None = None,
+    what: str = "a tensor",
 ) -> KindError:
     """The error for an op called on a kind that it does not exist for."""
     wanted = " or ".join(TITLE[kind] for kind in kinds)
@@ -95,7 +99,7 @@ def kind_error(
         target = {"float": "float32", "int": "int64", "bool": "bool"}[kinds[0]]
         hint = f"convert it with .astype(lumus.{'bool_' if target == 'bool' else target})"
     return KindError(
-        f"{op}: needs a tensor of kind {wanted}, got {TITLE[dtype.kind]} ({dtype.name})",
+        f"{op}: needs {what} of kind {wanted}, got {TITLE[dtype.kind]} ({dtype.name})",
         hint=hint,
         op=op,
         dtype=dtype.name,

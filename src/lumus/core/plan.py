@@ -24,7 +24,18 @@ MAX_PLANS = 1 << 16
 class Plan:
     """What is decided once per signature: the op, its attrs, its output specs, the ready kernel."""
 
-    __slots__ = ("attrs", "into", "name", "op", "output", "outputs", "records", "run", "specs")
+    __slots__ = (
+        "attrs",
+        "into",
+        "name",
+        "op",
+        "output",
+        "outputs",
+        "recorded",
+        "records",
+        "run",
+        "specs",
+    )
 
     def __init__(
         self,
@@ -40,6 +51,8 @@ class Plan:
         self.specs = specs
         self.outputs = outputs
         self.output = outputs[0]
+        # Only Float results have gradients: a conversion to Int leaves the graph.
+        self.recorded = op is not None and op.differentiable and self.output.dtype.kind == "float"
         self.run: Run = self._first_run
         self.into: Run = self._first_into
         # Records that depend on the signature alone (`Record.by_signature`), by which inputs need

@@ -8,6 +8,7 @@ derivative needs; a `Node` ties it to the nodes of its inputs and to the line th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from inspect import get_annotations
 from typing import (
     TYPE_CHECKING,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 
 _new: Any = object.__new__
+
+
+MAX_CUTS_NAMED = 3
 
 
 class Saved(Generic[K_co]):
@@ -150,23 +154,31 @@ def record(cls: R) -> R:
 
 @frozen
 class Cut:
-    """Where a tensor left the graph: detached, or made while recording was off."""
+    """Where a tensor left the graph: detached, made while recording was off, or by an op without gradient.
 
-    reason: Literal["detach", "no_grad"]
+    `detail` is why the op has none. `leaves` are those that the tensor came from, None when they
+    are too many to have been looked for.
+    """
+
+    reason: Literal["detach", "no_grad", "op"]
     op: str
     site: Site
-    source: ref[Node] | None
+    source: ref[Node]
+    detail: str = ""
+    leaves: tuple[ref[Node], ...] | None = None
 
     def __str__(self) -> str:
         if self.reason == "detach":
             return f"detached at {describe(self.site)}"
-        return f"made under no_grad at {describe(self.site)} (op {self.op})"
+        if self.reason == "no_grad":
+            return f"made under no_grad at {describe(self.site)} (op {self.op})"
+        return f"made at {describe(self.site)} by {self.op}, which has no gradient: {self.detail}"
 
     def reaches(self, leaf: Node) -> bool | None:
-        """Whether what was cut off led to `leaf`; None when that graph no longer exists."""
-        node = self.source() if self.source is not None else None
+        """Whether what was cut off came from `leaf`; None when that is no longer known."""
+        node = self.source()
         if node is None:
-            return None
+            return None if self.leaves is None else any(one() is leaf for one in self.leaves)
         pending, seen = [node], {id(node)}
         while pending:
             current = pending.pop()
@@ -177,6 +189,21 @@ class Cut:
                     seen.add(id(source))
                     pending.append(source)
         return False
+
+
+def why_not_reached(leaf: Node, cuts: Iterable[Cut], root: str) -> str:
+    """Why a backward from `root`, which met `cuts`, did not reach a leaf."""
+    unsure: list[str] = []
+    for cut in cuts:
+        reaches = cut.reaches(leaf)
+        if reaches:
+            return f"it was cut off: {cut}"
+        if reaches is None and cut.reason != "op":
+            unsure.append(str(cut))
+    if not unsure:
+        return f"it is not connected to {root}"
+    listed = ", or ".join(dict.fromkeys(unsure[:MAX_CUTS_NAMED]))
+    return f"it is not connected to {root}, or it was cut off where a value was {listed}"
 
 
 Edge = tuple["Node", int]

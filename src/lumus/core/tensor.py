@@ -21,9 +21,9 @@ from lumus.core.construct import new_tensor, register_tensor_class
 from lumus.core.device import Device
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType, bfloat16, float32
-from lumus.core.kinds import TITLE, Bool, Float, Int, K, Kind
+from lumus.core.kinds import A_TENSOR, Bool, Float, Int, K, Kind
 from lumus.core.record import Cut, Leaf, Node
-from lumus.core.site import call_site
+from lumus.core.site import call_site, describe
 from lumus.core.spec import Spec, spec_of
 from lumus.core.write import apply_into
 from lumus.errors import ArgumentError, DTypeError, GradientError, KindError, ShapeError
@@ -137,9 +137,10 @@ class Tensor(Generic[K]):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor[K]:
         """Makes a tensor that no op computed a leaf of the graph, or takes it off; returns it."""
-        if not self.is_leaf:
+        if self.node is not None and not isinstance(self.node, Leaf):
             raise GradientError(
-                f"requires_grad_: the tensor was computed by {self.node!r}; only leaves can be set",
+                f"requires_grad_: the tensor was computed (by {self.node.op} at "
+                f"{describe(self.node.site)}); only leaves can be set",
                 hint="use .detach() to get a tensor off the graph",
             )
         if not requires_grad:
@@ -148,8 +149,7 @@ class Tensor(Generic[K]):
         if self.spec.dtype.kind != "float":
             raise KindError(
                 "requires_grad: only Float tensors have gradients, this is "
-                f"{TITLE[self.spec.dtype.kind]} "
-                f"({self.spec.dtype.name})",
+                f"{A_TENSOR[self.spec.dtype.kind]} ({self.spec.dtype.name})",
                 hint="convert it first with .astype(lumus.float32)",
             )
         if self.node is None:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from lumus.core.composite import composite
 from lumus.core.frozen import frozen
-from lumus.core.kinds import TITLE
-from lumus.core.record import Cut, Node, Record, Saved
+from lumus.core.kinds import A_TENSOR
+from lumus.core.record import Cut, Node, Record, Saved, why_not_reached
 from lumus.core.site import describe, source_line
 from lumus.core.tensor import Tensor
 
@@ -97,7 +97,7 @@ class Graph:
         if self._root is None:
             reason = "no op that made it was given a tensor that requires grad"
             if self._cut is not None:
-                reason = str(self._cut)
+                reason = f"it comes from a value {self._cut}"
             return f"no graph: {reason}"
         count = len(self.nodes)
         head = (
@@ -133,12 +133,12 @@ class Graph:
     def why(self, tensor: Tensor[Any]) -> str:
         """How `tensor` leads to the graph's root, node by node; or why it does not."""
         if tensor.dtype.kind != "float":
-            return f"a {TITLE[tensor.dtype.kind]} tensor ({tensor.dtype.name}) has no gradients"
+            return f"{A_TENSOR[tensor.dtype.kind]} ({tensor.dtype.name}) has no gradients"
         if self._root is None:
             return str(self)
         if tensor.node is None:
             if tensor.cut is not None:
-                return f"the tensor is not on a graph: {tensor.cut}"
+                return f"the tensor is not on a graph, it comes from a value {tensor.cut}"
             return "the tensor never required grad"
         numbers = {node: number for number, node in enumerate(self._order)}
         if tensor.node in numbers:
@@ -147,17 +147,7 @@ class Graph:
                 ["it leads to the result:", *(str(self.nodes[numbers[n]]) for n in path)]
             )
         cuts = {id(cut): cut for node in self._order for cut in node.cuts}
-        unsure = []
-        for cut in cuts.values():
-            reaches = cut.reaches(tensor.node)
-            if reaches:
-                return f"it was cut off: {cut}"
-            if reaches is None:
-                unsure.append(str(cut))
-        text = f"it is not connected to {self._name}"
-        if unsure:
-            text += "; unless it led to a value that left the graph there: " + ", ".join(unsure)
-        return text
+        return why_not_reached(tensor.node, cuts.values(), self._name)
 
 
 class _PlainGraph:
@@ -180,7 +170,7 @@ def graph(tensor: Tensor[Any]) -> Graph:
     name = (
         "the result"
         if tensor.node is None
-        else f"the {tensor.node.op} of {describe(tensor.node.site)}"
+        else f"the {tensor.node.op} at {describe(tensor.node.site)}"
     )
     return Graph(tensor.node, name, tensor.cut)
 
@@ -237,7 +227,8 @@ def _plain(node: Node, number: int, numbers: dict[Node, int]) -> GraphNode:
         released=node.consumed_at is not None,
         site=describe(node.site),
         source=source_line(node.site),
-        cuts=tuple(str(cut) for cut in node.cuts),
+        # A mask has no gradient to lose: that it comes from a comparison would only be noise.
+        cuts=tuple(str(cut) for cut in node.cuts if cut.reason != "op"),
     )
 
 

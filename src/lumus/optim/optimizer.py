@@ -86,7 +86,7 @@ class Optimizer(ABC):
         ]
         if not due:
             raise GradientError(
-                f"{name}: none of the {len(self._places)} parameters has a gradient in the store",
+                f"{name}: no parameter (of {len(self._places)}) has a gradient in the store",
                 hint="is it the store of this model's loss? "
                 + (grads.why(self._places[0]) if self._places else "there are no parameters"),
             )

@@ -9,7 +9,7 @@ from lumus.core import kernels
 from lumus.core.broadcast import Shape
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
-from lumus.core.dtypes import DEFAULT, INT_RANGE, DType, float32
+from lumus.core.dtypes import DEFAULT, INT_RANGE, DType, checked_dtype, float32
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import Float, Int, K
 from lumus.core.spec import spec_of
@@ -87,6 +87,7 @@ def arange(
     ints = all(isinstance(one, int) and not isinstance(one, bool) for one in (start, stop, step))
     if dtype is None:
         dtype = DEFAULT["int" if ints else "float"]
+    checked_dtype(dtype, "arange")
     if dtype.kind == "bool" or (dtype.kind == "int" and not ints):
         raise KindError(
             f"arange: {dtype.name} from arguments {start!r}, {stop!r}, {step!r}",
@@ -136,7 +137,7 @@ def linspace(
     """
     if count < 0:
         raise ArgumentError(f"linspace: count cannot be negative, got {count}", op="linspace")
-    if dtype.kind != "float":
+    if checked_dtype(dtype, "linspace").kind != "float":
         raise KindError(f"linspace: needs a Float dtype, got {dtype.name}", op="linspace")
     kernel = kernels.Linspace(float(start), float(stop), count, dtype)
     return _made(kernel, (count,), dtype, device, requires_grad)

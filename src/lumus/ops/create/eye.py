@@ -61,7 +61,7 @@ def eye(
     """
     wide = rows if columns is None else columns
     if rows < 0 or wide < 0:
-        raise ShapeError(f"eye: sizes cannot be negative, got {rows} and {wide}", op="eye")
+        raise ShapeError(f"eye: sizes cannot be negative, got {rows} by {wide}", op="eye")
     on_diagonal = _offsets(rows, wide, device) == 0
     return leaf(on_diagonal.astype(dtype or float32), requires_grad)
 

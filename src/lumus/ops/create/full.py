@@ -9,7 +9,7 @@ from lumus.core.broadcast import normalize_shape
 from lumus.core.constant import Number, check_number
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
-from lumus.core.dtypes import DEFAULT, DType, float32
+from lumus.core.dtypes import DEFAULT, DType, checked_dtype, float32
 from lumus.core.kinds import Bool, Float, Int, K, KindName
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor, leaf
@@ -87,9 +87,20 @@ def full(
         if isinstance(value, int):
             kind = "bool" if isinstance(value, bool) else "int"
         dtype = DEFAULT[kind]
-    check_number(value, dtype, "full")
+    return _filled("full", shape, value, dtype, device, requires_grad)
+
+
+def _filled(
+    op: str,
+    shape: Shape,
+    value: Number,
+    dtype: DType[Any],
+    device: str | Device | None,
+    requires_grad: bool,
+) -> Tensor[Any]:
+    check_number(value, checked_dtype(dtype, op), op, "give a dtype that can hold it")
     place = device_named(device)
-    spec = spec_of(normalize_shape("full", shape), dtype, place)
+    spec = spec_of(normalize_shape(op, shape), dtype, place)
     made: Tensor[Any] = new_tensor(place.full(spec, value), spec)
     return leaf(made, requires_grad)
 
@@ -131,9 +142,9 @@ def zeros(
     >>> lm.zeros((2,)).tolist()
     [0.0, 0.0]
     """
-    kind = dtype or float32
+    kind = checked_dtype(dtype or float32, "zeros")
     zero = False if kind.kind == "bool" else 0
-    return full(shape, zero, dtype=kind, device=device, requires_grad=requires_grad)
+    return _filled("zeros", shape, zero, kind, device, requires_grad)
 
 
 @overload
@@ -173,9 +184,9 @@ def ones(
     >>> lm.ones((2,)).tolist()
     [1.0, 1.0]
     """
-    kind = dtype or float32
+    kind = checked_dtype(dtype or float32, "ones")
     one = True if kind.kind == "bool" else 1
-    return full(shape, one, dtype=kind, device=device, requires_grad=requires_grad)
+    return _filled("ones", shape, one, kind, device, requires_grad)
 
 
 @overload
@@ -216,7 +227,8 @@ def empty(
     (2, 3)
     """
     place = device_named(device)
-    spec = spec_of(normalize_shape("empty", shape), dtype or float32, place)
+    kind = checked_dtype(dtype or float32, "empty")
+    spec = spec_of(normalize_shape("empty", shape), kind, place)
     made: Tensor[Any] = new_tensor(place.allocate(spec), spec)
     return leaf(made, requires_grad)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
-from lumus.core.dtypes import BY_NAME, INT_RANGE, DType, bool_
+from lumus.core.dtypes import ALL, BY_NAME, INT_RANGE, DType, checked_dtype, public_name
 from lumus.core.kinds import TITLE, Bool, Float, Int, K
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor, leaf
@@ -99,6 +99,8 @@ def tensor(
     (2, 2)
     """
     place = device_named(device)
+    if dtype is not None:
+        checked_dtype(dtype, "tensor")
     if isinstance(value, Tensor):
         source = cast("Tensor[Any]", value).detach()
         made = source.copy() if device is None else source.to_device(place)
@@ -133,18 +135,14 @@ def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
         return np.asarray(value)
     try:
         array = np.asarray(value)
-    except ValueError as error:
+    except ValueError:
         raise ShapeError(
-            f"tensor: the nested sequences are ragged ({error})",
+            f"tensor: the nested sequences are ragged: {_raggedness(value)}",
             hint="give rows of equal length",
             op="tensor",
         ) from None
-    if array.dtype == np.object_ or array.dtype == np.uint64:
-        raise DTypeError(
-            "tensor: a value is no number, or does not fit into int64",
-            hint="give floats for numbers beyond 2**63",
-            op="tensor",
-        )
+    if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
+        raise _no_element(value)
     if array.size == 0 and not isinstance(value, bool | int | float):
         array = array.astype(np.float32)
         return array if dtype is None else array.astype(dtype.numpy_name)
@@ -158,7 +156,8 @@ def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
             if array.min() < low or array.max() > high:
                 raise DTypeError(
                     f"tensor: values from {array.min()} to {array.max()} do not fit into "
-                    f"{dtype.name}",
+                    f"{dtype.name}, which holds {low} to {high}",
+                    hint="give a dtype that can hold them",
                     op="tensor",
                 )
         elif dtype is not None and dtype.kind == "float":
@@ -167,20 +166,55 @@ def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
     return array
 
 
+def _raggedness(value: Any) -> str:
+    """The first place where neighbours differ in length, in words."""
+    pending = [value]
+    for rows in pending:
+        if not isinstance(rows, list | tuple):
+            continue
+        lengths = [len(one) if isinstance(one, list | tuple | range) else None for one in rows]
+        for place, length in enumerate(lengths):
+            if length != lengths[0]:
+                first, other = (
+                    "is a number" if one is None else f"has length {one}"
+                    for one in (lengths[0], length)
+                )
+                return f"row 0 {first}, row {place} {other}"
+        pending.extend(rows)
+    return "neighbours differ in shape"
+
+
+def _no_element(value: Any) -> DTypeError:
+    """The error for the first value that cannot be an element."""
+    pending = [value]
+    for one in pending:
+        if isinstance(one, list | tuple):
+            pending.extend(one)
+        elif isinstance(one, int) and not -(2**63) <= one < 2**63:
+            return DTypeError(
+                f"tensor: {one} does not fit into int64",
+                hint="give a float for a number beyond 2**63",
+                op="tensor",
+            )
+        elif not isinstance(one, int | float | range | np.generic):
+            return DTypeError(
+                f"tensor: {one!r} ({type(one).__name__}) cannot be an element",
+                hint="elements are bool, int and float",
+                op="tensor",
+            )
+    return DTypeError("tensor: there is an element that is no number", op="tensor")
+
+
 def _converted(made: Tensor[Any], dtype: DType[Any]) -> Tensor[Any]:
     order = {"bool": 0, "int": 1, "float": 2}
     if order[made.dtype.kind] > order[dtype.kind]:
         raise KindError(
             f"tensor: {TITLE[made.dtype.kind]} values for the {TITLE[dtype.kind]} dtype "
             f"{dtype.name}",
-            hint=f"convert on purpose: lumus.tensor(...).astype(lumus.{_public(dtype)})",
+            hint=f"convert on purpose: lumus.tensor(...).astype({public_name(dtype)})",
             op="tensor",
         )
     return made.astype(dtype)
-
-
-def _public(dtype: DType[Any]) -> str:
-    return "bool_" if dtype is bool_ else dtype.name
 
 
 def dtype_of_array(array: Any, op: str) -> DType[Any]:
@@ -190,7 +224,7 @@ def dtype_of_array(array: Any, op: str) -> DType[Any]:
     if found is None or (name == "bfloat16"):
         raise DTypeError(
             f"{op}: no dtype for NumPy's {array.dtype}",
-            hint=f"convert the array first; lumus has {', '.join(BY_NAME)}",
+            hint=f"convert the array first; there are {', '.join(map(public_name, ALL))}",
             op=op,
         )
     return found

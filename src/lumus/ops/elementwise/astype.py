@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.dtypes import DType
+from lumus.core.dtypes import DType, checked_dtype
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Cast, Kernel
 from lumus.core.kinds import Float, K
@@ -39,7 +39,7 @@ class Astype(Op):
     attrs = AstypeAttrs
 
     def infer(self, specs: Specs, attrs: AstypeAttrs) -> Spec:
-        return specs[0].with_dtype(attrs.dtype)
+        return specs[0].with_dtype(checked_dtype(attrs.dtype, "astype"))
 
     def kernel(self, specs: Specs, attrs: AstypeAttrs) -> Kernel:
         return Cast(attrs.dtype)

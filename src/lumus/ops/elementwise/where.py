@@ -51,6 +51,7 @@ class Where(ElementwiseOp):
                 condition.dtype,
                 ("bool",),
                 "compare first, for example with condition != 0",
+                "a condition",
             )
         shape = broadcast_shapes("where", *(spec.shape for spec in specs))
         return spec_of(shape, promote(x.dtype, y.dtype, "where"), x.device)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from lumus.core.broadcast import broadcasts_to
 from lumus.core.composite import composite
 from lumus.core.dtypes import promote
 from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor, require_operand
 from lumus.core.write import apply_into, check_writable
+from lumus.errors import ShapeError
 
 
 @composite("copy_")
@@ -23,5 +25,10 @@ def copy_(x: Tensor[Any], value: Any, *, spelled: str) -> None:
         value = np.asarray(value)
     values = require_operand(x, value, spelled)
     promote(x.dtype, values.dtype, spelled)
+    if not broadcasts_to(values.shape, x.shape):
+        raise ShapeError(
+            f"{spelled}: values of shape {values.shape} do not broadcast to the tensor's {x.shape}",
+            op=spelled,
+        )
     values = values.astype(x.dtype).broadcast_to(x.shape)
     apply_into("copy", x, values, functional=functional, spelled=spelled)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from lumus.core.broadcast import broadcast_shapes
+from lumus.core.broadcast import broadcasts_to
 from lumus.core.composite import call, composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
@@ -110,7 +110,7 @@ def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor
     shape = values.shape
     while len(shape) > len(target) and shape[0] == 1:
         shape = shape[1:]
-    if len(shape) > len(target) or broadcast_shapes(op, shape, target) != target:
+    if not broadcasts_to(shape, target):
         raise ShapeError(
             f"{op}: values of shape {values.shape} do not broadcast to the selection's shape "
             f"{target}",

@@ -20,7 +20,7 @@ def picked_shape(op: str, x: Spec, indices: Specs) -> Shape:
     """The shape of what the index tensors pick from the first axes of `x`."""
     for spec in indices:
         if spec.dtype.kind != "int":
-            raise kind_error(op, spec.dtype, ("int",))
+            raise kind_error(op, spec.dtype, ("int",), what="indices")
     picked = broadcast_shapes(op, *(spec.shape for spec in indices))
     return (*picked, *x.shape[len(indices) :])
 

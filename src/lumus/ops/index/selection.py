@@ -134,7 +134,8 @@ def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
     consumed = sum(1 for item in items if item is not None and item is not Ellipsis)
     if consumed > x.ndim:
         raise IndexRangeError(
-            f"index: {consumed} axes are indexed, the tensor of shape {x.shape} has {x.ndim}",
+            f"index: {consumed} {'index' if consumed == 1 else 'indices'} for a tensor of {x.ndim} "
+            f"{'axis' if x.ndim == 1 else 'axes'}, shape {x.shape}",
             op="index",
         )
     gaps = [position for position, item in enumerate(items) if item is Ellipsis]
@@ -204,9 +205,9 @@ def _check_masks(x: Tensor[Any], index: Index) -> None:
         mask = _mask_shape(item)
         if mask is not None and mask != x.shape[axis : axis + rank]:
             raise IndexRangeError(
-                f"index: a mask of shape {mask} does not fit the axes {axis} to "
-                f"{axis + rank - 1} of "
-                f"shape {x.shape}",
+                f"index: a mask of shape {mask} does not fit "
+                + (f"axis {axis}" if rank == 1 else f"axes {axis} to {axis + rank - 1}")
+                + f" of shape {x.shape}",
                 op="index",
                 axis=axis,
             )

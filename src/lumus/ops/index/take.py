@@ -28,7 +28,7 @@ def index_tensor(x: Tensor[Any], indices: Tensor[Int] | Sequence[Any], op: str) 
             listed = listed.astype(np.int64)
         index = call("from_numpy", listed, device=x.device)
     if index.dtype.kind != "int":
-        raise kind_error(op, index.dtype, ("int",))
+        raise kind_error(op, index.dtype, ("int",), what="indices")
     return index.astype(int64)
 
 

@@ -28,7 +28,7 @@ class TakeAlongAxisAttrs:
 def check_along_axis(op: str, x: Shape, indices: Spec, axis: int) -> None:
     """Raises unless the indices are Int and fit `x` on all axes but `axis`."""
     if indices.dtype.kind != "int":
-        raise kind_error(op, indices.dtype, ("int",))
+        raise kind_error(op, indices.dtype, ("int",), what="indices")
     fits = len(x) == indices.ndim and all(
         one == other
         for place, (one, other) in enumerate(zip(x, indices.shape, strict=True))

@@ -34,7 +34,9 @@ def from_dlpack(source: Any) -> Tensor[Any]:
     """
     if not hasattr(source, "__dlpack__"):
         raise ArgumentError(
-            f"from_dlpack: {type(source).__name__} has no __dlpack__", op="from_dlpack"
+            f"from_dlpack: expected an array that speaks DLPack, got {type(source).__name__}",
+            hint="use lumus.tensor(...), which copies",
+            op="from_dlpack",
         )
     if tuple(source.__dlpack_device__()) != _CPU:
         raise DeviceError(

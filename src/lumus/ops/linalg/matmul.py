@@ -98,7 +98,15 @@ def _product_shape(x: Shape, y: Shape) -> Shape:
             op="matmul",
             shapes=(x, y),
         )
-    batch = broadcast_shapes("matmul", x[:-2], y[:-2])
+    try:
+        batch = broadcast_shapes("matmul", x[:-2], y[:-2])
+    except ShapeError:
+        raise ShapeError(
+            f"matmul: shapes {x} and {y} do not fit: the axes before the last two, {x[:-2]} and "
+            f"{y[:-2]}, do not broadcast",
+            op="matmul",
+            shapes=(x, y),
+        ) from None
     return (*batch, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
 
 

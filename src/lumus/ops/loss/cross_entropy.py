@@ -105,10 +105,10 @@ def _check(
     reduction: str,
 ) -> None:
     if scores.dtype.kind != "float":
-        raise kind_error(op, scores.dtype, ("float",))
+        raise kind_error(op, scores.dtype, ("float",), what="an input")
     if targets.dtype.kind != "int":
         raise kind_error(
-            op, targets.dtype, ("int",), "targets are class numbers: .astype(lumus.int64)"
+            op, targets.dtype, ("int",), "they are class numbers: .astype(lumus.int64)", "targets"
         )
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentError(f"{op}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
@@ -129,7 +129,9 @@ def _check(
         )
     if weight is not None and weight.dtype is not scores.dtype:
         raise DTypeError(
-            f"{op}: weight is {weight.dtype.name}, the input {scores.dtype.name}", op=op
+            f"{op}: weight is {weight.dtype.name}, the input {scores.dtype.name}",
+            hint=f"convert it with .astype(lumus.{scores.dtype.name})",
+            op=op,
         )
 
 

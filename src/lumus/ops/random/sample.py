@@ -12,7 +12,7 @@ from lumus.core import kernels
 from lumus.core.broadcast import Shape, normalize_shape
 from lumus.core.device import Device, device_named
 from lumus.core.dispatch import apply
-from lumus.core.dtypes import INT_RANGE, DType, bool_, float32, int64
+from lumus.core.dtypes import INT_RANGE, DType, bool_, checked_dtype, float32, int64
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import TITLE, Bool, Float, Int
@@ -77,7 +77,7 @@ def _drawn(
 
 
 def _check_float(op: str, dtype: DType[Any]) -> None:
-    if dtype.kind != "float":
+    if checked_dtype(dtype, op).kind != "float":
         raise KindError(f"{op}: needs a Float dtype, got {TITLE[dtype.kind]} ({dtype.name})", op=op)
 
 
@@ -205,7 +205,7 @@ def integers(
     >>> lm.random.integers((2,), 5, 6).tolist()
     [5, 5]
     """
-    if dtype.kind != "int":
+    if checked_dtype(dtype, "integers").kind != "int":
         raise KindError(f"integers: needs an Int dtype, got {dtype.name}", op="integers")
     least, most = INT_RANGE[dtype.name]
     if not least <= low < high <= most + 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lumus.core.broadcast import Shape, normalize_shape
+from lumus.core.broadcast import Shape, broadcasts_to, normalize_shape
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import BroadcastTo as BroadcastToKernel
@@ -45,10 +45,7 @@ class BroadcastTo(Op):
 
     def infer(self, specs: Specs, attrs: BroadcastToAttrs) -> Spec:
         old, new = specs[0].shape, attrs.shape
-        offset = len(new) - len(old)
-        if offset < 0 or any(
-            length not in (1, new[axis]) for axis, length in enumerate(old, offset)
-        ):
+        if not broadcasts_to(old, new):
             raise ShapeError(
                 f"broadcast_to: shape {old} does not broadcast to {new}",
                 op="broadcast_to",

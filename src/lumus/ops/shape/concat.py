@@ -45,6 +45,26 @@ class ConcatRecord(Record):
         return tuple(grads)
 
 
+def _check_fits(first: Spec, other: Spec, axis: int) -> None:
+    if other.ndim != first.ndim:
+        what = f"differ in their number of axes, {first.ndim} and {other.ndim}"
+    else:
+        differing = [
+            place
+            for place, (one, two) in enumerate(zip(first.shape, other.shape, strict=True))
+            if one != two and place != axis
+        ]
+        if not differing:
+            return
+        what = f"differ on axis {differing[0]}; only axis {axis} may differ"
+    raise ShapeError(
+        f"concat: shapes {first.shape} and {other.shape} {what}",
+        op="concat",
+        specs=(first, other),
+        axis=axis,
+    )
+
+
 @register
 class Concat(Op):
     name = "concat"
@@ -54,19 +74,7 @@ class Concat(Op):
         first, axis = specs[0], attrs.axis
         for spec in specs[1:]:
             promote(first.dtype, spec.dtype, "concat")
-            same = spec.ndim == first.ndim and all(
-                one == other
-                for place, (one, other) in enumerate(zip(spec.shape, first.shape, strict=True))
-                if place != axis
-            )
-            if not same:
-                raise ShapeError(
-                    f"concat: shapes {first.shape} and {spec.shape} differ elsewhere than on "
-                    f"axis {axis}",
-                    op="concat",
-                    specs=specs,
-                    axis=axis,
-                )
+            _check_fits(first, spec, axis)
         shape = list(first.shape)
         shape[axis] = sum(spec.shape[axis] for spec in specs)
         return first.with_shape(tuple(shape))
@@ -78,6 +86,19 @@ class Concat(Op):
         self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: ConcatAttrs, needs: Needs
     ) -> Record:
         return ConcatRecord(attrs.axis, tuple(one.shape[attrs.axis] for one in inputs), needs)
+
+
+def check_tensors(op: str, tensors: Sequence[Tensor[Any]]) -> None:
+    """Raises ArgumentError for no tensors, or something else among them."""
+    if not len(tensors):
+        raise ArgumentError(f"{op}: needs at least one tensor, got none", op=op)
+    for place, one in enumerate(tensors):
+        if not isinstance(one, Tensor):
+            raise ArgumentError(
+                f"{op}: operand {place} is {type(one).__name__}, not a tensor",
+                hint="make it one with lumus.tensor(...)",
+                op=op,
+            )
 
 
 def concat(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
@@ -93,8 +114,7 @@ def concat(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
     >>> lm.concat([lm.tensor([1, 2]), lm.tensor([3])]).tolist()
     [1, 2, 3]
     """
-    if not tensors:
-        raise ArgumentError("concat: needs at least one tensor, got none", op="concat")
+    check_tensors("concat", tensors)
     axis = normalize_axis("concat", axis, tensors[0].ndim)
     dtype = tensors[0].dtype
     for one in tensors[1:]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,8 +47,8 @@ class Reshape(Op):
     def infer(self, specs: Specs, attrs: ReshapeAttrs) -> Spec:
         if math.prod(attrs.shape) != specs[0].size:
             raise ShapeError(
-                f"reshape: shape {specs[0].shape} has {specs[0].size} elements, "
-                f"{attrs.shape} would have {math.prod(attrs.shape)}",
+                f"reshape: {specs[0].shape} cannot become {attrs.shape}: it has {specs[0].size} "
+                f"elements, that would have {math.prod(attrs.shape)}",
                 op="reshape",
                 specs=specs,
             )
@@ -89,20 +88,22 @@ def reshape(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
 
 def _resolved(old: Shape, shape: int | Sequence[int]) -> Shape:
     """The shape with its -1, if any, replaced by what it stands for."""
-    lengths = [operator.index(one) for one in ((shape,) if isinstance(shape, int) else shape)]
-    if -1 not in lengths:
-        return normalize_shape("reshape", lengths)
+    given = (shape,) if isinstance(shape, int) else tuple(shape)
+    if -1 not in given:
+        return normalize_shape("reshape", given)
+    lengths = [-1 if one == -1 else normalize_shape("reshape", one)[0] for one in given]
     position = lengths.index(-1)
     known = math.prod(lengths[:position] + lengths[position + 1 :])
     size = math.prod(old)
     if lengths.count(-1) > 1 or known == 0 or size % known:
-        what = (
-            "has more than one -1" if lengths.count(-1) > 1 else f"does not divide {size} elements"
-        )
-        if known == 0 and lengths.count(-1) == 1:
-            what = "has a -1 beside a 0, which is ambiguous"
+        what = f"{size} elements do not divide into it"
+        if lengths.count(-1) > 1:
+            what = "it has more than one -1"
+        elif known == 0:
+            what = "a -1 beside a 0 is ambiguous"
         raise ShapeError(
-            f"reshape: {tuple(lengths)} {what}; the tensor has shape {old}", op="reshape"
+            f"reshape: {old} cannot become {tuple(lengths)}: {what}",
+            op="reshape",
         )
     lengths[position] = size // known
     return normalize_shape("reshape", lengths)

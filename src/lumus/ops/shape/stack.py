@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from lumus.core.broadcast import normalize_axis
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
-from lumus.errors import ArgumentError, ShapeError
-from lumus.ops.shape.concat import concat
+from lumus.errors import ShapeError
+from lumus.ops.shape.concat import check_tensors, concat
 
 
 def stack(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
@@ -24,8 +24,7 @@ def stack(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
     >>> lm.stack([lm.tensor([1, 2]), lm.tensor([3, 4])]).tolist()
     [[1, 2], [3, 4]]
     """
-    if not tensors:
-        raise ArgumentError("stack: needs at least one tensor, got none", op="stack")
+    check_tensors("stack", tensors)
     for position, one in enumerate(tensors):
         if one.shape != tensors[0].shape:
             raise ShapeError(
