@@ -27,7 +27,7 @@ def test_backward_from_a_non_scalar_M1(device):
     y = x * 2.0
     with pytest.raises(GradientError, match=r"shape \(3,\).*\n.*grad="):
         y.backward()
-    with pytest.raises(ShapeError, match=r"float32\[2\].*float32\[3\]"):
+    with pytest.raises(ShapeError, match=r"\(2,\).*\(3,\)"):
         y.backward(constant([1.0, 10.0], device))
     dx = y.backward(constant([1.0, 10.0, 100.0], device))[x]
     check_exact(dx, [2.0, 20.0, 200.0])

@@ -54,7 +54,7 @@ def test_step_without_any_gradient_says_why(kind):
     optimizer = kind([p], lr=0.1)
     with pytest.raises(
         GradientError,
-        match=r"none of the 1 parameters has a gradient.*\nhint: .*it is not connected",
+        match=r"no parameter \(of 1\) has a gradient.*\nhint: .*it is not connected",
     ):
         optimizer.step(grads_of(other))
     assert optimizer.state == {}
@@ -64,7 +64,7 @@ def test_second_step_with_the_same_store_raises():
     p = parameter(1.0)
     optimizer, grads = SGD([p], lr=0.1), grads_of(p)
     optimizer.step(grads)
-    with pytest.raises(GradientError, match="none of the 1 parameters"):
+    with pytest.raises(GradientError, match="its gradient was taken out"):
         optimizer.step(grads)
 
 
