@@ -328,7 +328,7 @@ def cut(tensor: Tensor[Any]) -> Cut:
     return Cut("detach", "detach", call_site(), ref(node), leaves=_leaves_near(node))
 
 
-MAX_NODES_LOOKED_AT = 32
+MAX_NODES_LOOKED_AT = 16
 
 
 def _leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
@@ -336,12 +336,15 @@ def _leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
 
     The nodes between them and a detached tensor may be gone when somebody asks.
     """
-    found, seen = [node], {node}
-    for one in found:
-        if len(found) > MAX_NODES_LOOKED_AT:
-            return None
-        for source, _ in one.edges:
-            if source not in seen:
-                seen.add(source)
-                found.append(source)
-    return tuple([ref(one) for one in found if one.__class__ is Leaf])
+    if node.__class__ is Leaf:
+        return (ref(node),)
+    found = {node: None}
+    pending = [node]
+    for one in pending:
+        for origin in one.origins:
+            if origin.__class__ is tuple and origin[0] not in found:
+                if len(found) == MAX_NODES_LOOKED_AT:
+                    return None
+                found[origin[0]] = None
+                pending.append(origin[0])
+    return tuple([ref(one) for one in pending if one.__class__ is Leaf])

@@ -17,7 +17,7 @@ from lumus.core.kinds import TITLE
 from lumus.core.mode import MODE, Mode
 from lumus.core.op import Needs
 from lumus.core.plan import PLANS, Plan, make_plan
-from lumus.core.record import Cut, Node, Origin
+from lumus.core.record import Cut, CutReason, Node, Origin
 from lumus.core.site import call_site
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
             output.cut = tensor.cut
             return
         if tensor.node is not None:
-            reason = "op" if mode.records else "no_grad"
+            reason: CutReason = "op" if mode.records else "no_grad"
             detail = op.reason or f"its result is {TITLE[plan.output.dtype.kind]}"
             output.cut = Cut(reason, op.name, call_site(), ref(tensor.node), detail)
             return

@@ -71,7 +71,7 @@ def dtype_named(name: str) -> DType[Any]:
 
 
 def checked_dtype(value: Any, op: str) -> DType[Any]:
-    """`value` if it is a dtype; raises DTypeError, with the dtype that may be meant, if it is not."""
+    """`value` if it is a dtype; raises DTypeError, naming the one that may be meant, if not."""
     if isinstance(value, DType):
         return value
     name = value if isinstance(value, str) else getattr(value, "__name__", str(value))

@@ -152,15 +152,18 @@ def record(cls: R) -> R:
     return made  # type: ignore[return-value]
 
 
+CutReason = Literal["detach", "no_grad", "op"]
+
+
 @frozen
 class Cut:
-    """Where a tensor left the graph: detached, made while recording was off, or by an op without gradient.
+    """Where a tensor left the graph: detached, made under no_grad, or by an op without gradient.
 
     `detail` is why the op has none. `leaves` are those that the tensor came from, None when they
     are too many to have been looked for.
     """
 
-    reason: Literal["detach", "no_grad", "op"]
+    reason: CutReason
     op: str
     site: Site
     source: ref[Node]
