@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
+from rich.text import Text
 
 from lumus import _native
+from lumus.cli.display import follow, say
 from lumus.core.device import DEVICES
 from lumus.core.runtime import build_info, num_threads, set_num_threads
 from lumus.data.digits import digits
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.errors import ArgumentError
-from lumus.train.digits import Options, Run, Step, evaluate, load_classifier, predictions
+from lumus.train.digits import Options, Run, evaluate, load_classifier, predictions, saved_seed
 from lumus.train.pictures import draw_curves, draw_predictions
 
 app = typer.Typer(
@@ -39,129 +34,91 @@ app.add_typer(train, name="train")
 
 _console = Console()
 
+LAST_SEED = 2**32 - 1
+
 
 @train.command("digits")
 def train_digits(
-    epochs: Annotated[int, typer.Option(help="Passes over the training part.")] = 40,
-    batch: Annotated[int, typer.Option(help="Scans in a batch.")] = 32,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training part.")] = 40,
+    batch: Annotated[int, typer.Option(min=1, help="Scans in a batch.")] = 32,
     rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 0.002,
-    seed: Annotated[int, typer.Option(help="Seed of split, weights, order and dropout.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads; all processors by default.")] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LAST_SEED, help="Seed of split, weights, order and dropout.")
+    ] = 0,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads; all processors by default.")
+    ] = None,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("runs/digits"),
+    pictures: Annotated[bool, typer.Option(help="Draw curves.png and predictions.png.")] = True,
 ) -> int:
-    """Train a classifier on 1,797 real scans of handwritten digits (8x8 pixels, part of the
-    package).
+    """Train a classifier on 1,797 scans of handwritten digits, which are part of the package.
 
     Writes model.safetensors, metrics.jsonl, curves.png, predictions.png and graph.txt into the
     output folder. The same options write the same bits, whatever the number of threads. Ctrl-C
     stops after the current batch and keeps what was learnt.
     """
-    if threads is not None:
-        set_num_threads(threads)
     options = Options(epochs, batch, rate, seed)
     options.check()
+    if pictures and find_spec("matplotlib") is None:
+        raise ArgumentError(
+            "the pictures need the package matplotlib: pip install 'lumus[plot]'",
+            hint="--no-pictures does without",
+        )
+    if threads is not None:
+        set_num_threads(threads)
     _prepare(output)
     run = Run(options, output)
-    _console.print(
+    say(
+        _console,
         f"digits: {len(run.training)} scans to learn from, {len(run.held_out)} held out; "
-        f"{num_threads()} threads, {_native.isa()}"
+        f"{num_threads()} threads, {_native.isa()}",
     )
-    interrupted = _train(run)
-    if not run.history:
-        run.save()
-        _console.print(f"interrupted in the first epoch; model saved in {output}")
-        return 130
-    run.save()
-    _draw(run)
-    last = run.history[-1]
-    _console.print(
-        f"{'interrupted after' if interrupted else 'done:'} epoch {last.number}, "
-        f"{100 * last.held_out_accuracy:.1f} % of the held-out digits right"
+    follow(run, _console)
+    is_whole = len(run.history) == epochs
+    accuracy = (
+        run.history[-1].held_out_accuracy if is_whole else evaluate(run.model, run.held_out)[1]
     )
-    _console.print(
-        f"results in {output}: " + ", ".join(sorted(one.name for one in output.iterdir()))
-    )
-    return 130 if interrupted else 0
+    how = "done" if is_whole else f"interrupted in epoch {len(run.history) + 1} of {epochs}"
+    say(_console, f"{how}: {accuracy:.1%} of the held-out digits right")
+    names = ["model.safetensors", "metrics.jsonl", "graph.txt"]
+    if pictures and run.history:
+        names += _draw(run)
+    say(_console, f"results in {output}: {', '.join(names)}")
+    return 0 if is_whole else 130
 
 
 def _prepare(folder: Path) -> None:
     """Makes the folder and proves that it can be written, before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise ArgumentError(f"{folder} is a file; the results need a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    probe = folder / ".lumus-probe"
-    probe.touch()
-    probe.unlink()
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from None
 
 
-def _train(run: Run) -> bool:
-    """Trains under a progress bar; True when the user interrupted."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("epoch {task.fields[epoch]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.4f}"),
-        TextColumn("right {task.fields[accuracy]:.1%}"),
-        TextColumn("held out {task.fields[held_out]}"),
-        TextColumn("{task.fields[rate]:,.0f} scans/s"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_console) as progress:
-        task = progress.add_task(
-            "train",
-            total=run.options.epochs * len(run.batches),
-            epoch=1,
-            loss=float("nan"),
-            accuracy=0.0,
-            held_out="-",
-            rate=0.0,
-        )
-        seen = 0
-
-        def on_step(step: Step) -> None:
-            nonlocal seen
-            seen += step.samples
-            elapsed = progress.tasks[task].elapsed or 0.0
-            progress.update(
-                task,
-                advance=1,
-                epoch=step.epoch,
-                loss=step.loss,
-                accuracy=step.accuracy,
-                rate=seen / elapsed if elapsed else 0.0,
-            )
-
-        try:
-            for epoch in run.epochs(on_step):
-                progress.update(task, held_out=f"{epoch.held_out_accuracy:.1%}")
-                run.save()
-        except KeyboardInterrupt:
-            return True
-    return False
-
-
-def _draw(run: Run) -> None:
-    if find_spec("matplotlib") is None:
-        _console.print("no pictures: matplotlib is not installed (pip install 'lumus[plot]')")
-        return
+def _draw(run: Run) -> list[str]:
+    """Draws the pictures; returns the names of their files."""
     draw_curves(run.history, run.folder / "curves.png")
     probabilities = predictions(run.model, run.held_out)
     draw_predictions(run.held_out, probabilities, run.folder / "predictions.png")
+    return ["curves.png", "predictions.png"]
 
 
 @app.command("evaluate")
 def evaluate_model(
     model: Annotated[Path, typer.Argument(help="A model.safetensors that `train digits` wrote.")],
-    seed: Annotated[int, typer.Option(help="Seed of the split that the run used.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=LAST_SEED, help="Seed of the split; that of the run by default."),
+    ] = None,
 ) -> int:
     """Measure a saved digits classifier on the held-out scans."""
-    if not 0 <= seed < 2**32:
-        raise ArgumentError(f"the seed must be in [0, 2**32), got {seed}")
     classifier = load_classifier(model)
-    _, held_out = digits(seed=seed)
+    _, held_out = digits(seed=saved_seed(model) if seed is None else seed)
     loss, accuracy = evaluate(classifier, held_out)
-    _console.print(
-        f"{len(held_out)} held-out digits: loss {loss:.4f}, {100 * accuracy:.1f} % right"
-    )
+    say(_console, f"{len(held_out)} held-out digits: loss {loss:.4f}, {accuracy:.1%} right")
     return 0
 
 
@@ -177,7 +134,7 @@ def info() -> int:
         "devices": ", ".join(DEVICES),
     }
     for name, value in rows.items():
-        table.add_row(name, _shown(value))
+        table.add_row(name, Text(_shown(value)))
     _console.print(table)
     return 0
 

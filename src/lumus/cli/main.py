@@ -14,6 +14,13 @@ from lumus.errors import LumusError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns 0, 1 for a failure, 2 for a wrong call, 130 when interrupted."""
     try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
         import rich  # noqa: F401
         import typer
     except ImportError as error:
@@ -22,15 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     command = typer.main.get_command(app)
     try:
-        status = command.main(
-            list(sys.argv[1:] if arguments is None else arguments),
-            prog_name="lumus",
-            standalone_mode=False,
-        )
+        status = command.main(arguments, prog_name="lumus", standalone_mode=False)
     except Exception as error:
         return _explained(error)
-    except KeyboardInterrupt:
-        return _fail("interrupted", 130)
     return status if isinstance(status, int) else 0
 
 
@@ -40,15 +41,15 @@ def _explained(error: Exception) -> int:
     Anything else is a fault of ours and keeps its traceback.
     """
     name = type(error).__name__
+    if name == "NoArgsIsHelpError":  # the help has been printed
+        return 2
+    if name == "Abort":
+        return _fail("interrupted", 130)
     format_message = getattr(error, "format_message", None)
     if format_message is not None:  # a wrong option or argument
         context = getattr(error, "ctx", None)
         where = f" (see: {context.command_path} --help)" if context is not None else ""
         return _fail(" ".join(str(format_message()).split()) + where, 2)
-    if name == "Abort":
-        return _fail("interrupted", 130)
-    if name == "NoArgsIsHelpError":
-        return 2
     if isinstance(error, LumusError):
         return _fail("; ".join(str(error).splitlines()))
     if isinstance(error, OSError):

@@ -93,13 +93,14 @@ def read_header(
     if size < 8:
         raise damaged(path, f"it has {size} bytes, fewer than the 8 of a header length", file)
     length = int.from_bytes(file.read(8), "little")
-    if length > min(size - 8, MAX_HEADER_BYTES) or length == 0:
+    if not 0 < length <= size - 8:
         raise damaged(
             path,
-            f"its header claims {length} bytes, the file has {size - 8} after the length "
-            f"(and at most {MAX_HEADER_BYTES} are read)",
+            f"its header claims {length} bytes, the file has {size - 8} after the length",
             file,
         )
+    if length > MAX_HEADER_BYTES:
+        raise damaged(path, f"its header has {length} bytes, at most {MAX_HEADER_BYTES} are read")
     text = file.read(length)
     try:
         header = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)

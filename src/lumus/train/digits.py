@@ -15,7 +15,7 @@ from lumus.data.batches import Batches
 from lumus.data.digits import Labelled, digits
 from lumus.errors import ArgumentError, StateError
 from lumus.io.atomic import replacing
-from lumus.io.tensors import load_module, save
+from lumus.io.tensors import load_metadata, load_module, save
 from lumus.nn.layers.dropout import Dropout
 from lumus.nn.layers.flatten import Flatten
 from lumus.nn.layers.linear import Linear
@@ -83,7 +83,10 @@ def classifier(generator: Generator) -> Sequential:
 
 
 class Run:
-    """One training run. `epochs()` trains and yields; `save` writes what is there so far."""
+    """One training run. `epochs()` trains and yields; `save` writes what is there so far.
+
+    Setting `stopped` ends it after the batch that is being trained, with the model in one piece.
+    """
 
     def __init__(self, options: Options, folder: Path) -> None:
         options.check()
@@ -100,28 +103,46 @@ class Run:
             shuffle=True,
             generator=self.generator,
         )
+        self.stopped = False
         self.history: list[Epoch] = []
         self.graph = ""
 
     def epochs(self, on_step: Callable[[Step], None]) -> Iterator[Epoch]:
-        """Trains, calling `on_step` after each batch, and yields after each epoch."""
+        """Trains, calling `on_step` after each batch, and yields after each epoch.
+
+        Raises ArgumentError when the loss is no longer finite.
+        """
         for number in range(1, self.options.epochs + 1):
-            loss, accuracy = self._train_epoch(number, on_step)
+            means = self._train_epoch(number, on_step)
+            if means is None:
+                return
+            loss, accuracy = means
             held_out_loss, held_out_accuracy = evaluate(self.model, self.held_out)
             epoch = Epoch(number, loss, accuracy, held_out_loss, held_out_accuracy)
             self.history.append(epoch)
             yield epoch
 
-    def _train_epoch(self, number: int, on_step: Callable[[Step], None]) -> tuple[float, float]:
+    def _train_epoch(
+        self, number: int, on_step: Callable[[Step], None]
+    ) -> tuple[float, float] | None:
+        """(mean loss, accuracy) of the epoch; None when it was stopped on the way."""
         self.model.train()
         total, right, seen = 0.0, 0, 0
         for batch, (images, labels) in enumerate(self.batches, 1):
+            if self.stopped:
+                return None
             logits = self.model(images)
             loss = cross_entropy(logits, labels)
             if not self.graph:
                 self.graph = str(loss.graph())
             self.optimizer.step(loss.backward())
             value = loss.item()
+            if not math.isfinite(value):
+                raise ArgumentError(
+                    f"training diverged: the loss is {value} in epoch {number}, batch {batch}, "
+                    f"with learning rate {self.options.lr:g}",
+                    hint="use a lower learning rate",
+                )
             total += value * len(labels)
             right += (logits.detach().argmax(axis=1) == labels).sum().item()
             seen += len(labels)
@@ -130,14 +151,15 @@ class Run:
 
     def save(self) -> None:
         """Writes model.safetensors, metrics.jsonl and graph.txt, each whole or not at all."""
-        save(self.folder / "model.safetensors", self.model, metadata={"model": "digits"})
-        lines = [
-            json.dumps({name: getattr(epoch, name) for name in Epoch.__annotations__})
+        notes = {"model": "digits", "seed": str(self.options.seed)}
+        save(self.folder / "model.safetensors", self.model, metadata=notes)
+        metrics = [
+            json.dumps({name: getattr(epoch, name) for name in Epoch.__annotations__}) + "\n"
             for epoch in self.history
         ]
-        for name, text in (("metrics.jsonl", "\n".join(lines)), ("graph.txt", self.graph)):
+        for name, text in (("metrics.jsonl", "".join(metrics)), ("graph.txt", self.graph + "\n")):
             with replacing(self.folder / name) as path:
-                path.write_text(text + "\n", encoding="utf-8")
+                path.write_text(text, encoding="utf-8")
 
 
 def evaluate(model: Sequential, part: Labelled) -> tuple[float, float]:
@@ -155,6 +177,14 @@ def predictions(model: Sequential, part: Labelled) -> Tensor[Float]:
     model.eval()
     with no_grad():
         return model(part.images).softmax(axis=1)
+
+
+def saved_seed(path: Path) -> int:
+    """The seed of the run that saved the classifier: on another split it would know the answers."""
+    text = load_metadata(path).get("seed", "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 11 and int(text) < 2**32):
+        raise StateError(f"{path} does not hold the digits classifier: its seed is {text[:20]!r}")
+    return int(text)
 
 
 def load_classifier(path: Path) -> Sequential:
