@@ -16,6 +16,8 @@
 namespace lumus::LUMUS_ISA {
 namespace {
 
+constexpr std::int64_t kScanned = 32;  // rows up to this length are scanned value by value
+
 // Whether `value`, found later, replaces `best`: greater (smaller), or the first NaN.
 template <class T, bool kIsMax>
 LUMUS_INLINE bool beats(T value, T best) {
@@ -55,6 +57,16 @@ std::int64_t find_first(const T* values, std::int64_t count, T value) {
   }
   while (is_nan ? values[i] == values[i] : values[i] != value) ++i;
   return i;
+}
+
+// Few contiguous values.
+template <class T, bool kIsMax>
+Extremum<T> scan(const T* values, std::int64_t count) {
+  Extremum<T> found = {values[0], 0};
+  for (std::int64_t i = 1; i < count; ++i) {
+    if (beats<T, kIsMax>(values[i], found.value)) found = {values[i], i};
+  }
+  return found;
 }
 
 // Positions [begin, end) in row-major order of `axes` (strides of any sign), from element `base`
@@ -111,6 +123,19 @@ Extremum<T> find_extremum(const Source& source, const Axes& axes, std::int64_t b
 template <class T, bool kIsMax>
 void arg_by_rows(const Source& source, const Plan& plan, std::int64_t* out) {
   const std::int64_t length = plan.reduced.count;
+  if (length <= kScanned && source.is_direct && plan.reduced.rank <= 1 &&
+      (plan.reduced.rank == 0 || plan.reduced.strides[0] == 1)) {
+    parallel_for(
+        plan.kept.count, larger(1, kGrain / length), [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t output = begin; output < end; ++output) {
+            std::int64_t out_offset;
+            const std::int64_t offset = plan.in_offset + plan.kept.offset(output, &out_offset);
+            const T* values = reinterpret_cast<const T*>(source.at(offset));
+            out[plan.out_offset + out_offset] = scan<T, kIsMax>(values, length).index;
+          }
+        });
+    return;
+  }
   if (length >= 2 * kPiece) {
     const std::int64_t pieces = divide_up(length, kPiece);
     Scratch scratch(pieces * static_cast<std::int64_t>(sizeof(Extremum<T>)));

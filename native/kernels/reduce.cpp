@@ -446,9 +446,7 @@ void reduce_by_columns(const Reducer& reducer, const Source& source, const Plan&
   columns.width = plan.kept.shape[inner];
   columns.stride = plan.kept.strides[inner];
   columns.out_stride = plan.kept.out_strides[inner];
-  const bool is_direct = source.is_direct && columns.stride == 1;
-  const std::int64_t room = (is_direct ? kColumnBytes : kColumnBytes / 2) /
-                            larger(reducer.element_size, reducer.partial_size / 2);
+  const std::int64_t room = kColumnBytes / larger(reducer.element_size, reducer.partial_size / 2);
   columns.chunk = smaller(columns.width, room);
   columns.num_chunks = divide_up(columns.width, columns.chunk);
   columns.repeats = 1;

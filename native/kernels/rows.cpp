@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 8192;          // elements a thread takes at once
 constexpr std::int64_t kBlock = 1024;          // elements of a row handled at once
+constexpr std::int64_t kRowsAtOnce = 8;        // short rows; a multiple of the lanes of a double
 constexpr std::int64_t kMaxColumns = 1024;     // of a chunk
 constexpr std::int64_t kColumnStep = 16;       // a multiple of the lanes of any vector
 constexpr std::int64_t kBandElements = 65536;  // of a band of rows of a chunk
@@ -155,30 +156,46 @@ double row_exp_sum(Row<Element>& row, std::int64_t length, Compute<Element> shif
   return total;
 }
 
+// softmax of `num_rows` rows (at most kRowsAtOnce): their maxima and sums, the logarithms or
+// reciprocals of all sums in one vector, and the results.
 template <class Element, bool kIsLog>
-void softmax_row(const Element* from, std::int64_t stride, std::int64_t length, Element* out) {
+void softmax_rows(const Element* const* from, std::int64_t stride, std::int64_t num_rows,
+                  std::int64_t length, Element* const* out) {
   using T = Compute<Element>;
   // The exponentials wait in the output unless that would round them.
   constexpr bool keeps = !kIsLog && std::is_same_v<Element, T>;
-  Row<Element> row(from, stride);
-  const T shift = row_maximum(row, length);
-  const double sum = row_exp_sum<keeps>(row, length, shift, out);
-  const Vec<T> shifts = splat<T>(shift);
-  const Vec<T> last = splat<T>(static_cast<T>(kIsLog ? logarithm(sum) : 1 / sum));
-  for (std::int64_t begin = 0; begin < length; begin += kBlock) {
-    const std::int64_t count = smaller(kBlock, length - begin);
-    const Element* x = keeps ? out + begin : row.block(begin, count);
-    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
-      Vec<T> value = load_some<kIsFull>(x + i, present, T(0));
-      if constexpr (kIsLog) {
-        value = (value - shifts) - last;
-      } else if constexpr (keeps) {
-        value = value * last;
-      } else {
-        value = exp(value - shifts) * last;
-      }
-      store_some<kIsFull>(out + begin + i, value, present);
-    });
+  T shifts[kRowsAtOnce];
+  double sums[kRowsAtOnce];
+  for (double& sum : sums) sum = 1;
+  for (std::int64_t r = 0; r < num_rows; ++r) {
+    Row<Element> row(from[r], stride);
+    shifts[r] = row_maximum(row, length);
+    sums[r] = row_exp_sum<keeps>(row, length, shifts[r], out[r]);
+  }
+  for (std::int64_t r = 0; r < kRowsAtOnce; r += kLanes<double>) {
+    const f64v sum = load<double>(sums + r);
+    store<double>(sums + r, kIsLog ? log(sum) : 1 / sum);
+  }
+  for (std::int64_t r = 0; r < num_rows; ++r) {
+    Row<Element> row(from[r], stride);
+    const Vec<T> shift = splat<T>(shifts[r]);
+    const Vec<T> last = splat<T>(static_cast<T>(sums[r]));
+    for (std::int64_t begin = 0; begin < length; begin += kBlock) {
+      const std::int64_t count = smaller(kBlock, length - begin);
+      Element* to = out[r] + begin;
+      const Element* x = keeps ? to : row.block(begin, count);
+      for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+        Vec<T> value = load_some<kIsFull>(x + i, present, T(0));
+        if constexpr (kIsLog) {
+          value = (value - shift) - last;
+        } else if constexpr (keeps) {
+          value = value * last;
+        } else {
+          value = exp(value - shift) * last;
+        }
+        store_some<kIsFull>(to + i, value, present);
+      });
+    }
   }
 }
 
@@ -529,21 +546,31 @@ void run_rows(const View* const* arrays, int axis) {
     }
   }
   if (inner.rank == 0) {
-    parallel_for(
-        all.outer.count, larger(1, kGrain / length), [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t index = begin; index < end; ++index) {
-            std::int64_t at[kNumArrays];
-            all.outer.locate(index, kNumArrays, at);
-            Element* out = all.data[kNumArrays - 1] + at[kNumArrays - 1];
-            const Element* first = all.data[0] + at[0];
-            if constexpr (kNumArrays == 2) {
-              softmax_row<Element, kIsLog>(first, all.row_strides[0], length, out);
-            } else {
-              softmax_grad_row<Element, kIsLog>(first, all.row_strides[0], all.data[1] + at[1],
-                                                all.row_strides[1], length, out);
-            }
+    const auto run = [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t at[kNumArrays];
+      if constexpr (kNumArrays == 2) {
+        const std::int64_t together = larger(1, smaller(kRowsAtOnce, kBlock * 4 / length));
+        for (std::int64_t index = begin; index < end; index += together) {
+          const std::int64_t now = smaller(together, end - index);
+          const Element* from[kRowsAtOnce];
+          Element* to[kRowsAtOnce];
+          for (std::int64_t r = 0; r < now; ++r) {
+            all.outer.locate(index + r, kNumArrays, at);
+            from[r] = all.data[0] + at[0];
+            to[r] = all.data[1] + at[1];
           }
-        });
+          softmax_rows<Element, kIsLog>(from, all.row_strides[0], now, length, to);
+        }
+      } else {
+        for (std::int64_t index = begin; index < end; ++index) {
+          all.outer.locate(index, kNumArrays, at);
+          softmax_grad_row<Element, kIsLog>(all.data[0] + at[0], all.row_strides[0],
+                                            all.data[1] + at[1], all.row_strides[1], length,
+                                            all.data[2] + at[2]);
+        }
+      }
+    };
+    parallel_for(all.outer.count, larger(1, kGrain / length), run);
     return;
   }
   // Columns are those of the innermost merged axis.
