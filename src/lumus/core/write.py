@@ -37,9 +37,10 @@ def check_writable(op: str, target: Tensor[Any], functional: str, mode: Mode) ->
             op=op,
         )
     strides, shape = target.data.strides, target.spec.shape
-    if 0 in strides and any(
+    repeats = 0 in strides and any(
         stride == 0 and length > 1 for stride, length in zip(strides, shape, strict=True)
-    ):
+    )
+    if repeats and target.spec.size:
         raise ReadOnlyError(
             f"{op}: elements of this broadcast tensor share memory, so one write would change "
             "several",
