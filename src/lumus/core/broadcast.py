@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from lumus.errors import ArgumentError, ShapeError
 
@@ -54,14 +55,25 @@ def reduced_axes(shape: Shape, broadcast: Shape) -> tuple[int, ...]:
     return tuple(repeated)
 
 
+def inverse_order(order: Sequence[int]) -> tuple[int, ...]:
+    """The order of axes that undoes `order`."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+def integer(op: str, name: str, value: Any) -> int:
+    """The argument `name` as a Python int: NumPy's ints and 0-d Int tensors are welcome.
+
+    Anything else raises ArgumentError.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{op}: {name} must be an integer, got {value!r}", op=op) from None
+
+
 def normalize_axis(op: str, axis: int, ndim: int) -> int:
     """`axis` counted from the front; raises ArgumentError outside [-ndim, ndim)."""
-    try:
-        index = operator.index(axis)
-    except TypeError:
-        raise ArgumentError(
-            f"{op}: axis must be an integer, got {axis!r}", op=op, axis=axis
-        ) from None
+    index = integer(op, "axis", axis)
     if not -ndim <= index < ndim:
         raise ArgumentError(
             f"{op}: axis {index} is out of range for a tensor of {ndim} "
@@ -88,13 +100,18 @@ def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     return tuple(sorted(normalized))
 
 
-def normalize_shape(op: str, shape: int | Iterable[int]) -> Shape:
-    """A shape as a tuple of non-negative ints; a single int is a shape of one axis."""
+def lengths_of(op: str, shape: int | Iterable[int]) -> tuple[int, ...]:
+    """Python ints, of any sign; a single one stands for a tuple of one."""
     lengths = shape if isinstance(shape, Iterable) else (shape,)
     try:
-        result = tuple(operator.index(length) for length in lengths)
+        return tuple(operator.index(length) for length in lengths)
     except TypeError:
         raise ShapeError(f"{op}: a shape consists of integers, got {shape!r}", op=op) from None
+
+
+def normalize_shape(op: str, shape: int | Iterable[int]) -> Shape:
+    """A shape as a tuple of non-negative ints; a single int is a shape of one axis."""
+    result = lengths_of(op, shape)
     if any(length < 0 for length in result):
         raise ShapeError(f"{op}: lengths cannot be negative, got {result}", op=op, shape=result)
     if len(result) > 16:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from lumus.core.broadcast import broadcasts_to
+from lumus.core.broadcast import broadcasts_to, inverse_order
 from lumus.core.composite import call, composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
@@ -85,9 +85,7 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
         except IndexRangeError as error:
             op = "at.add" if accumulate else "at.set"
             raise index_error_of(op, selection.sources[error.axis], error) from None
-        order = selection.order
-        back = tuple(sorted(range(len(order)), key=order.__getitem__))
-        values = changed.permute_dims(back)
+        values = changed.permute_dims(inverse_order(selection.order))
         if sizes == x.shape == values.shape and all(step == 1 for step in steps):
             return cast("Tensor[Any]", values)
         values = values.reshape(sizes)
@@ -121,6 +119,5 @@ def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor
 
 def _moved_values(values: Tensor[Any], selection: Selection) -> Tensor[Any]:
     """The values with the picked axes in front, as index_put takes them."""
-    order = selection.result_order
-    back = tuple(sorted(range(len(order)), key=order.__getitem__))
-    return values.broadcast_to(selection.result_shape).permute_dims(back)
+    in_front = inverse_order(selection.result_order)
+    return values.broadcast_to(selection.result_shape).permute_dims(in_front)

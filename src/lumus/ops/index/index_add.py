@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.broadcast import inverse_order, normalize_axis
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
@@ -49,7 +49,6 @@ def index_add(
             op="index_add",
         )
     front = (axis, *(place for place in range(x.ndim) if place != axis))
-    back = tuple(sorted(range(x.ndim), key=front.__getitem__))
     try:
         summed = apply(
             "index_put",
@@ -60,4 +59,4 @@ def index_add(
         )
     except IndexRangeError as error:
         raise index_error_of("index_add", axis, error) from None
-    return cast("Tensor[K]", summed.permute_dims(back))
+    return cast("Tensor[K]", summed.permute_dims(inverse_order(front)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from lumus.core.broadcast import Shape, normalize_axes
+from lumus.core.broadcast import Shape, inverse_order, normalize_axes
 from lumus.core.constant import constant
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
@@ -40,8 +40,7 @@ def _products_of_others(x: Tensor[Float], axes: tuple[int, ...]) -> Tensor[Float
     moved = x.permute_dims(order)
     rows = moved.reshape(x.size // count if count else 0, count)
     others = _running_product(rows) * _running_product(rows.flip(1)).flip(1)
-    inverse = tuple(sorted(range(x.ndim), key=order.__getitem__))
-    return others.reshape(moved.shape).permute_dims(inverse)
+    return others.reshape(moved.shape).permute_dims(inverse_order(order))
 
 
 def _running_product(rows: Tensor[Float]) -> Tensor[Float]:

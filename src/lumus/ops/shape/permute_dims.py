@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.broadcast import inverse_order, normalize_axis
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
@@ -34,8 +34,7 @@ class PermuteDimsRecord(Record):
     axes: tuple[int, ...]
 
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
-        inverse = tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__))
-        return (apply("permute_dims", grad, axes=inverse),)
+        return (apply("permute_dims", grad, axes=inverse_order(self.axes)),)
 
 
 @register
@@ -80,6 +79,6 @@ def permute_dims(x: Tensor[K], axes: int | Sequence[int]) -> Tensor[K]:
     >>> lm.permute_dims(lm.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    order = (axes,) if isinstance(axes, int) else axes
+    order = axes if isinstance(axes, Iterable) else (axes,)
     normalized = tuple(normalize_axis("permute_dims", axis, x.ndim) for axis in order)
     return apply("permute_dims", x, axes=normalized)
