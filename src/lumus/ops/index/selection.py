@@ -153,11 +153,7 @@ def _item(item: Any, device: Device) -> list[Any]:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return [item]
     if isinstance(item, bool | np.bool_):
-        raise KindError(
-            f"index: {item!r} is a truth value, not an index",
-            hint="use 0 or 1, or a Bool tensor of the tensor's shape as a mask",
-            op="index",
-        )
+        raise _truth_error(item)
     if isinstance(item, Tensor):
         return _tensor_items(cast("Tensor[Any]", item))
     if isinstance(item, np.ndarray) or (isinstance(item, Sequence) and not isinstance(item, str)):
@@ -184,12 +180,22 @@ def _tensor_items(index: Tensor[Any]) -> list[Any]:
         )
     if index.dtype.kind == "int":
         return [index.astype(int64)]
+    if not index.ndim:
+        raise _truth_error(index)
     found = np.nonzero(index.device.copy_out(index.data, index.spec))
     return [
         new_tensor(index.device.copy_in(places, spec), spec)
         for places in found
         for spec in (spec_of(places.shape, int64, index.device),)
     ]
+
+
+def _truth_error(item: Any) -> KindError:
+    return KindError(
+        f"index: {item!r} is a truth value, not an index",
+        hint="use 0 or 1, or a Bool tensor of the tensor's shape as a mask",
+        op="index",
+    )
 
 
 def _check_masks(x: Tensor[Any], index: Index) -> None:
@@ -217,7 +223,7 @@ def _check_masks(x: Tensor[Any], index: Index) -> None:
 def _mask_shape(item: Any) -> Shape | None:
     if isinstance(item, Tensor):
         return item.shape if item.spec.dtype.kind == "bool" else None
-    if isinstance(item, np.ndarray | list):
+    if isinstance(item, np.ndarray | list | tuple):
         listed = np.asarray(item)
         return listed.shape if listed.dtype == np.bool_ else None
     return None
