@@ -6,6 +6,7 @@ Equal specs are one object.
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -56,5 +57,7 @@ def spec_of(shape: tuple[int, ...], dtype: DType[Any], device: Device) -> Spec:
     key = (shape, dtype.code, id(device))
     spec = _specs.get(key)
     if spec is None:
-        spec = _specs.setdefault(key, Spec(shape, dtype, device))
+        # NumPy's ints are equal to Python's, so the first spec of a shape would lend them to all.
+        lengths = tuple([operator.index(length) for length in shape])
+        spec = _specs.setdefault(key, Spec(lengths, dtype, device))
     return spec

@@ -955,7 +955,7 @@ def operands(op: str, x: Any, y: Any) -> tuple[Tensor[Any], Tensor[Any]]:
 
 
 def _varargs(values: tuple[Any, ...]) -> Any:
-    return values[0] if len(values) == 1 and not isinstance(values[0], int) else values
+    return values[0] if len(values) == 1 else values
 
 
 def _reduce(name: str, x: Tensor[Any], axis: Axes, keepdims: bool) -> Any:

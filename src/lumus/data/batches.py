@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from lumus.core.broadcast import integer
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, KindError, ShapeError
 from lumus.ops.create.arange import arange
@@ -36,7 +37,8 @@ class Batches:
         drop_last: bool = False,
         generator: Generator | None = None,
     ) -> None:
-        if not tensors or not isinstance(batch_size, int) or batch_size <= 0:
+        batch_size = integer("Batches", "batch_size", batch_size)
+        if not tensors or batch_size <= 0:
             raise ArgumentError(
                 f"Batches: needs tensors and a positive batch_size, got {len(tensors)} and "
                 f"{batch_size}"

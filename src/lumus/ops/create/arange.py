@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, cast, overload
+import operator
+from typing import Any, Literal, SupportsFloat, overload
 
 from lumus.core import kernels
-from lumus.core.broadcast import Shape
+from lumus.core.broadcast import Shape, integer
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
 from lumus.core.dtypes import DEFAULT, INT_RANGE, DType, checked_dtype, float32
@@ -82,9 +83,11 @@ def arange(
     >>> lm.arange(1, 7, 2).tolist()
     [1, 3, 5]
     """
+    start, step = _number(start), _number(step)
     if stop is None:
         start, stop = 0, start
-    ints = all(isinstance(one, int) and not isinstance(one, bool) for one in (start, stop, step))
+    stop = _number(stop)
+    ints = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     if dtype is None:
         dtype = DEFAULT["int" if ints else "float"]
     checked_dtype(dtype, "arange")
@@ -94,14 +97,14 @@ def arange(
             hint="give a Float dtype" if dtype.kind == "int" else "give an Int or Float dtype",
             op="arange",
         )
-    if step == 0 or not all(math.isfinite(one) for one in (start, stop, step)):
+    if step == 0 or (not ints and not all(math.isfinite(one) for one in (start, stop, step))):
         raise ArgumentError(
             f"arange: start, stop and step must be finite and step not 0, got {start}, "
             f"{stop}, {step}",
             op="arange",
         )
     if ints:
-        count = len(range(cast("int", start), cast("int", stop), cast("int", step)))
+        count = max(0, -int((start - stop) // step))
         last = start + (count - 1) * step
         low, high = INT_RANGE.get(dtype.name, (-math.inf, math.inf))
         if count and not (low <= min(start, last) and max(start, last) <= high):
@@ -135,12 +138,24 @@ def linspace(
     >>> lm.linspace(0.0, 1.0, 3).tolist()
     [0.0, 0.5, 1.0]
     """
+    count = integer("linspace", "count", count)
     if count < 0:
         raise ArgumentError(f"linspace: count cannot be negative, got {count}", op="linspace")
     if checked_dtype(dtype, "linspace").kind != "float":
         raise KindError(f"linspace: needs a Float dtype, got {dtype.name}", op="linspace")
     kernel = kernels.Linspace(float(start), float(stop), count, dtype)
     return _made(kernel, (count,), dtype, device, requires_grad)
+
+
+def _number(value: Any) -> int | float:
+    """A Python number: an int for what counts as one (NumPy's ints, 0-d Int tensors)."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    if not isinstance(value, SupportsFloat):
+        raise ArgumentError(f"arange: expected numbers, got {value!r}", op="arange")
+    return float(value)
 
 
 def _made(

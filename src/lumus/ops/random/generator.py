@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from lumus.core.broadcast import integer
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device
 from lumus.core.dtypes import int64
@@ -37,10 +38,11 @@ class Generator:
 
     def seed(self, seed: int) -> None:
         """Starts the stream of another seed, an int in [0, 2**63)."""
-        if not 0 <= seed < 2**63:
-            raise ArgumentError(f"Generator: the seed must be in [0, 2**63), got {seed}")
+        number = integer("Generator", "the seed", seed)
+        if not 0 <= number < 2**63:
+            raise ArgumentError(f"Generator: the seed must be in [0, 2**63), got {number}")
         with self._lock:
-            self._seed, self._counter = int(seed), 0
+            self._seed, self._counter = number, 0
 
     @property
     def state(self) -> tuple[int, int]:

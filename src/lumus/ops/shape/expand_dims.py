@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lumus.core.broadcast import normalize_axes
 from lumus.core.composite import composite
 from lumus.core.kinds import K
@@ -21,8 +23,9 @@ def expand_dims(x: Tensor[K], axis: Axes = 0) -> Tensor[K]:
     >>> lm.expand_dims(lm.zeros((2, 3)), axis=1).shape
     (2, 1, 3)
     """
-    count = 1 if isinstance(axis, int) else len(axis or ())
-    axes = normalize_axes("expand_dims", () if axis is None else axis, x.ndim + count)
+    given = () if axis is None else tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    ndim = x.ndim + len(given)
+    axes = normalize_axes("expand_dims", given, ndim)
     lengths = iter(x.shape)
-    shape = tuple(1 if place in axes else next(lengths) for place in range(x.ndim + count))
+    shape = tuple(1 if place in axes else next(lengths) for place in range(ndim))
     return x.reshape(shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.broadcast import integer, normalize_axis
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
@@ -26,6 +26,7 @@ def narrow(x: Tensor[K], axis: int, start: int, length: int) -> Tensor[K]:
     [2, 3]
     """
     axis = normalize_axis("narrow", axis, x.ndim)
+    start, length = integer("narrow", "start", start), integer("narrow", "length", length)
     bound = x.shape[axis]
     first = start + bound if start < 0 else start
     if length < 0 or not 0 <= first <= bound - length:

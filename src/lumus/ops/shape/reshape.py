@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lumus.core.broadcast import Shape, normalize_shape
+from lumus.core.broadcast import Shape, lengths_of, normalize_shape
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
@@ -88,10 +88,9 @@ def reshape(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
 
 def _resolved(old: Shape, shape: int | Sequence[int]) -> Shape:
     """The shape with its -1, if any, replaced by what it stands for."""
-    given = (shape,) if isinstance(shape, int) else tuple(shape)
-    if -1 not in given:
-        return normalize_shape("reshape", given)
-    lengths = [-1 if one == -1 else normalize_shape("reshape", one)[0] for one in given]
+    lengths = list(lengths_of("reshape", shape))
+    if -1 not in lengths:
+        return normalize_shape("reshape", lengths)
     position = lengths.index(-1)
     known = math.prod(lengths[:position] + lengths[position + 1 :])
     size = math.prod(old)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.broadcast import integer, lengths_of, normalize_axis
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
@@ -28,12 +28,13 @@ def split(x: Tensor[K], sizes: int | Sequence[int], axis: int = 0) -> list[Tenso
     """
     axis = normalize_axis("split", axis, x.ndim)
     total = x.shape[axis]
-    if isinstance(sizes, int):
-        if sizes <= 0:
-            raise ArgumentError(f"split: the length of pieces must be positive, got {sizes}")
-        lengths = [min(sizes, total - start) for start in range(0, max(total, 1), sizes)]
+    if isinstance(sizes, Iterable):
+        lengths = list(lengths_of("split", sizes))
     else:
-        lengths = list(sizes)
+        size = integer("split", "the length of pieces", sizes)
+        if size <= 0:
+            raise ArgumentError(f"split: the length of pieces must be positive, got {size}")
+        lengths = [min(size, total - start) for start in range(0, max(total, 1), size)]
     if sum(lengths) != total or any(length < 0 for length in lengths):
         raise ShapeError(
             f"split: pieces of {lengths} do not make up axis {axis} of length {total}",
