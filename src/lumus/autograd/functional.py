@@ -11,6 +11,7 @@ from lumus.autograd.modes import enable_grad
 from lumus.core.dispatch import apply
 from lumus.core.kinds import A_TENSOR, Float
 from lumus.core.mode import MODE
+from lumus.core.record import Leaf
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, GradientError, KindError
 from lumus.ops.broadcasting import zeros
@@ -25,8 +26,9 @@ def value_and_grad(
     `argnums`.
 
     The gradient is one tensor for an int, a tuple for a sequence. An argument on which the result
-    does not depend has a gradient of zeros. If the arguments themselves require grad, the gradient
-    stays on their graph and can be differentiated again, so `grad` nests.
+    does not depend has a gradient of zeros. If the result depends on tensors that require grad, be
+    they arguments or used inside (a model's parameters), value and gradient stay on their graph and
+    can be differentiated again, so `grad` nests; under `no_grad` they do not.
 
     **Shapes.** The function must return a tensor with one element; gradients have the arguments'
     shapes.
@@ -44,17 +46,17 @@ def value_and_grad(
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> tuple[Tensor[Float], Any]:
         chosen = [_argument(args, position) for position in positions]
-        nested = MODE.get().records and any(
-            isinstance(arg, Tensor) and arg.requires_grad for arg in args
-        )
+        records = MODE.get().records
         # Each argument enters through a node of its own, where this derivative ends; an outer one
         # goes on from there.
         with enable_grad():
-            inputs = [_entrance(arg, nested=nested) for arg in chosen]
+            inputs = [_entrance(arg, nested=records) for arg in chosen]
             values = list(args)
             for position, value in zip(positions, inputs, strict=True):
                 values[position] = value
             result = function(*values, **kwargs)
+        _check_result(result)
+        nested = records and _leads_elsewhere(result, inputs)
         grads = _gradients(result, inputs, nested=nested)
         if not nested:
             result = result.detach()
@@ -108,15 +110,34 @@ def _entrance(arg: Tensor[Float], *, nested: bool) -> Tensor[Float]:
     return fresh.requires_grad_()
 
 
-def _gradients(
-    result: Tensor[Float], inputs: Sequence[Tensor[Float]], *, nested: bool
-) -> list[Tensor[Float]]:
+def _check_result(result: Any) -> None:
     if not isinstance(result, Tensor) or result.dtype.kind != "float" or result.size != 1:
         what = repr(result.spec) if isinstance(result, Tensor) else type(result).__name__
         raise GradientError(
             f"grad: the function must return a Float tensor of one element, it returned {what}",
             hint="end it with .sum() or .mean()" if isinstance(result, Tensor) else None,
         )
+
+
+def _leads_elsewhere(result: Tensor[Float], inputs: Sequence[Tensor[Float]]) -> bool:
+    """Whether the result depends on a leaf that is not one of the inputs' own."""
+    if result.node is None:
+        return False
+    own = {one.node for one in inputs if isinstance(one.node, Leaf)}
+    pending, seen = [result.node], {result.node}
+    for node in pending:
+        if isinstance(node, Leaf) and node not in own:
+            return True
+        for source, _ in node.edges:
+            if source not in seen:
+                seen.add(source)
+                pending.append(source)
+    return False
+
+
+def _gradients(
+    result: Tensor[Float], inputs: Sequence[Tensor[Float]], *, nested: bool
+) -> list[Tensor[Float]]:
     nodes = [tensor.node for tensor in inputs if tensor.node is not None]
     if result.node is None:
         return [zeros(tensor.spec).copy() for tensor in inputs]

@@ -83,13 +83,14 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         self._entries[tensor.node] = (tensor, grad)
 
     def merge(self, other: GradStore) -> None:
-        """Adds another store's gradients to these."""
+        """Adds another store's gradients to these; the other store stays as it is."""
         totals = {
-            node: (tensor, self._entries[node][1] + grad if node in self._entries else grad)
+            node: (tensor, self._entries[node][1] + grad if node in self._entries else grad.copy())
             for node, (tensor, grad) in other._entries.items()
         }
         self._entries.update(totals)
         self._cuts = (*self._cuts, *(cut for cut in other._cuts if cut not in self._cuts))
+        self._root = self._root or other._root
 
     # Norms
     # -----------------------------------------------------------------------------------------

@@ -86,7 +86,8 @@ def _wrap_generator(
                 except BaseException as error:
                     step, value = generator.throw, error
         finally:
-            generator.close()
+            with switch():
+                generator.close()
 
     return generate
 
