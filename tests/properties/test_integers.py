@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumus as lm
-from lumus.errors import LumusError
+from lumus.errors import ArgumentError, LumusError
 from tests.properties.strategies import EXAMPLES
 
 USES = {
@@ -55,6 +55,14 @@ def test_a_shape_first_met_with_numpys_ints_is_pythons(lengths):
 def test_a_float_is_no_int(name):
     with pytest.raises(LumusError):
         USES[name](float)
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.5, "2", None])
+def test_a_number_of_threads_is_a_positive_int(count):
+    before = lm.num_threads()
+    with pytest.raises(ArgumentError, match="set_num_threads"):
+        lm.set_num_threads(count)
+    assert lm.num_threads() == before
 
 
 def test_arange_of_a_float_is_float():

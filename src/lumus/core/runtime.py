@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumus import _native
+from lumus.core.broadcast import integer
 from lumus.errors import ArgumentError
 
 
@@ -22,6 +23,7 @@ def set_num_threads(count: int) -> None:
     >>> import lumus as lm
     >>> lm.set_num_threads(lm.num_threads())
     """
+    count = integer("set_num_threads", "count", count)
     if count < 1:
         raise ArgumentError(f"set_num_threads: needs at least 1, got {count}")
     _native.set_num_threads(count)
