@@ -1,23 +1,24 @@
 """Every exception that lumus raises.
 
     LumusError
-    ├── ShapeError              (ValueError)            shapes that do not fit
-    ├── KindError               (TypeError)             Float, Int and Bool mixed, or an op on the
-    wrong kind ├── DTypeError              (TypeError)             a dtype that cannot be used or
-    converted here ├── ArgumentError           (ValueError)            an argument outside its range
-    ├── IndexRangeError         (IndexError)            an index outside its axis
-    ├── DeviceError             (ValueError)            tensors on different devices, an unknown
-    device │   └── UnsupportedOnDeviceError (NotImplementedError)  a device that lacks a kernel
-    ├── GradientError           (RuntimeError)          something that cannot be differentiated as
-    asked │   ├── MissingGradientError    (KeyError)          a gradient store without that tensor
-    │   ├── GraphFreedError                             backward through a graph already consumed
-    │   ├── SavedTensorMutatedError                     a value saved for backward was overwritten
-    │   └── RecordedWriteError                          an in-place write that autograd would not
-    see ├── ReadOnlyError           (ValueError)            a write to frozen or overlapping memory
-    ├── TraceError              (RuntimeError)          a value needed while only shapes are known
-    ├── StateError              (ValueError)            a state dict that does not fit its module
-    ├── FileFormatError         (ValueError)            a file that is not what it should be
-    └── CheckError              (AssertionError)        a check of lumus.testing that did not hold
+    ├── ShapeError (ValueError): shapes that do not fit
+    ├── KindError (TypeError): Float, Int and Bool mixed, or an op on the wrong kind
+    ├── DTypeError (TypeError): a dtype that cannot be used or converted here
+    ├── ArgumentError (ValueError): an argument outside its range
+    ├── IndexRangeError (IndexError): an index outside its axis
+    ├── DeviceError (ValueError): tensors on different devices, an unknown device
+    │   └── UnsupportedOnDeviceError (NotImplementedError): a device that lacks a kernel
+    ├── OutOfMemoryError (MemoryError): a tensor that there is no memory for
+    ├── GradientError (RuntimeError): something that cannot be differentiated as asked
+    │   ├── MissingGradientError (KeyError): a gradient store without that tensor
+    │   ├── GraphFreedError: backward through a graph already consumed
+    │   ├── SavedTensorMutatedError: a value saved for backward was overwritten
+    │   └── RecordedWriteError: an in-place write that autograd would not see
+    ├── ReadOnlyError (ValueError): a write to frozen or overlapping memory
+    ├── TraceError (RuntimeError): a value needed while only shapes are known
+    ├── StateError (ValueError): a state dict that does not fit its module
+    ├── FileFormatError (ValueError): a file that is not what it should be
+    └── CheckError (AssertionError): a check of lumus.testing that did not hold
 
 A message is one line of what went wrong, with the op's name and what came; then, when there is a
 fix that works, one line that starts with ``hint:``. The parts are fields, too.
@@ -88,6 +89,12 @@ class DeviceError(LumusError, ValueError):
 
 class UnsupportedOnDeviceError(DeviceError, NotImplementedError):
     """A device that lacks the kernel. Fields: ``op``, ``kernel``, ``dtype``, ``device``."""
+
+
+class OutOfMemoryError(LumusError, MemoryError):
+    """A tensor that there is no memory for. Fields: ``op``, ``nbytes``."""
+
+    nbytes: int
 
 
 class GradientError(LumusError, RuntimeError):

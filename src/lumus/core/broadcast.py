@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from lumus.errors import ArgumentError, ShapeError
 
 Shape = tuple[int, ...]
+
+MAX_AXES = 16
+MAX_ELEMENTS = 2**60 - 1
+"""So that a size in bytes, of eight each, fits into the signed 64 bits that kernels count with."""
 
 
 def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
@@ -65,10 +70,29 @@ def integer(op: str, name: str, value: Any) -> int:
 
     Anything else raises ArgumentError.
     """
+    if value.__class__ is int:
+        return value
     try:
-        return operator.index(value)
+        return whole(value)
     except TypeError:
         raise ArgumentError(f"{op}: {name} must be an integer, got {value!r}", op=op) from None
+
+
+def whole(value: Any) -> int:
+    """A Python int for what counts as one; TypeError for anything else, truth values included."""
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return int(operator.index(value))
+
+
+def listed(one_or_more: Any) -> Iterable[Any]:
+    """An iterable as it is, anything else as the only one.
+
+    A tensor of no axes is a number that iterates in name only.
+    """
+    if isinstance(one_or_more, Iterable) and getattr(one_or_more, "ndim", True):
+        return one_or_more
+    return (one_or_more,)
 
 
 def normalize_axis(op: str, axis: int, ndim: int) -> int:
@@ -91,10 +115,9 @@ def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
     """
     if axis is None:
         return tuple(range(ndim))
-    if isinstance(axis, int):
-        return (normalize_axis(op, axis, ndim),)
-    axes = axis if isinstance(axis, Iterable) else (axis,)
-    normalized = [normalize_axis(op, one, ndim) for one in axes]
+    if axis.__class__ is int:
+        return (normalize_axis(op, cast("int", axis), ndim),)
+    normalized = [normalize_axis(op, one, ndim) for one in listed(axis)]
     if len(set(normalized)) != len(normalized):
         raise ArgumentError(f"{op}: axis={axis} names an axis more than once", op=op, axis=axis)
     return tuple(sorted(normalized))
@@ -102,9 +125,8 @@ def normalize_axes(op: str, axis: int | Sequence[int] | None, ndim: int) -> tupl
 
 def lengths_of(op: str, shape: int | Iterable[int]) -> tuple[int, ...]:
     """Python ints, of any sign; a single one stands for a tuple of one."""
-    lengths = shape if isinstance(shape, Iterable) else (shape,)
     try:
-        return tuple(operator.index(length) for length in lengths)
+        return tuple([whole(length) for length in listed(shape)])
     except TypeError:
         raise ShapeError(f"{op}: a shape consists of integers, got {shape!r}", op=op) from None
 
@@ -112,11 +134,21 @@ def lengths_of(op: str, shape: int | Iterable[int]) -> tuple[int, ...]:
 def normalize_shape(op: str, shape: int | Iterable[int]) -> Shape:
     """A shape as a tuple of non-negative ints; a single int is a shape of one axis."""
     result = lengths_of(op, shape)
-    if any(length < 0 for length in result):
-        raise ShapeError(f"{op}: lengths cannot be negative, got {result}", op=op, shape=result)
-    if len(result) > 16:
-        raise ShapeError(f"{op}: at most 16 axes, got {len(result)}", op=op, shape=result)
+    check_shape(op, result)
     return result
+
+
+def check_shape(op: str, shape: Shape) -> None:
+    """Raises ShapeError for a shape that no tensor can have."""
+    if any(length < 0 for length in shape):
+        raise ShapeError(f"{op}: lengths cannot be negative, got {shape}", op=op, shape=shape)
+    if len(shape) > MAX_AXES:
+        raise ShapeError(f"{op}: at most {MAX_AXES} axes, got {len(shape)}", op=op, shape=shape)
+    # Lengths of 0 do not count: the strides of the other axes must fit, too.
+    if math.prod([length for length in shape if length > 1]) > MAX_ELEMENTS:
+        raise ShapeError(
+            f"{op}: a tensor of shape {shape} is beyond what memory can address", op=op, shape=shape
+        )
 
 
 def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:

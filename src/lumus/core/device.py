@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from lumus import _native
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
-from lumus.errors import DeviceError, UnsupportedOnDeviceError
+from lumus.errors import DeviceError, OutOfMemoryError, UnsupportedOnDeviceError
 
 Data = Any
 """A device's array (or a tracer's value); opaque to everything but the device."""
@@ -77,6 +78,16 @@ class Device(ABC):
         return self.name
 
 
+def out_of_memory(op: str, spec: Spec) -> OutOfMemoryError:
+    """The error for an op whose result there is no memory for."""
+    live = _native.memory_stats()["live_bytes"]
+    return OutOfMemoryError(
+        f"{op}: no memory for {spec!r}, {spec.nbytes:,} bytes beside the {live:,} in use",
+        op=op,
+        nbytes=spec.nbytes,
+    )
+
+
 DEVICES: dict[str, Device] = {}
 
 
@@ -90,7 +101,8 @@ def device_named(device: str | Device | None) -> Device:
     """The device of that name; None means the CPU."""
     if isinstance(device, Device):
         return device
-    found = DEVICES.get("cpu" if device is None else device)
+    wanted: object = "cpu" if device is None else device
+    found = DEVICES.get(wanted) if isinstance(wanted, str) else None
     if found is None:
         raise DeviceError(
             f"no device named {device!r}", hint=f"there is {', '.join(DEVICES)}", device=device

@@ -12,6 +12,8 @@ from weakref import ref
 
 from lumus import _native
 from lumus.core import construct
+from lumus.core.argument import check_arguments
+from lumus.core.device import out_of_memory
 from lumus.core.index_errors import index_error
 from lumus.core.kinds import TITLE
 from lumus.core.mode import MODE, Mode
@@ -32,16 +34,20 @@ def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     `attrs` are given in the order of the op's dataclass (a miss of the cache checks it).
     """
     count = len(inputs)
-    if count == 2:
-        x, y = inputs
-        key: Any = (name, x.spec, y.spec, *attrs.values()) if attrs else (name, x.spec, y.spec)
-    elif count == 1:
-        x = y = inputs[0]
-        key = (name, x.spec, *attrs.values()) if attrs else (name, x.spec)
-    else:
-        x = y = inputs[0]
-        key = (name, *[tensor.spec for tensor in inputs], *attrs.values())
-    plan = PLANS.get(key)
+    try:
+        if count == 2:
+            x, y = inputs
+            key: Any = (name, x.spec, y.spec, *attrs.values()) if attrs else (name, x.spec, y.spec)
+        elif count == 1:
+            x = y = inputs[0]
+            key = (name, x.spec, *attrs.values()) if attrs else (name, x.spec)
+        else:
+            x = y = inputs[0]
+            key = (name, *[tensor.spec for tensor in inputs], *attrs.values())
+        plan = PLANS.get(key)
+    except (AttributeError, TypeError):
+        check_arguments(name, inputs, attrs)
+        raise
     if plan is None:
         plan = make_plan(key, name, inputs, attrs)
     mode = MODE.get()
@@ -55,6 +61,8 @@ def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
                 data = plan.run(*[tensor.data for tensor in inputs])
         except _native.IndexOutOfRange as error:
             raise index_error(name, error) from None
+        except MemoryError:
+            raise out_of_memory(name, plan.output) from None
     else:
         data = mode.interpreter.run(plan, inputs)
     output = _new(construct.tensor_class)  # new_tensor, written out: this is the hot path

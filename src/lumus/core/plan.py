@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lumus.core.argument import plain_attrs
 from lumus.core.device import Run
 from lumus.core.kernels import Elementwise, Kernel
 from lumus.core.op import OPS, Needs, Op
@@ -87,7 +88,7 @@ def make_plan(key: Any, name: str, inputs: tuple[Tensor[Any], ...], attrs: dict[
     if op.attrs is not None:
         # Two orders of the same attrs would be two keys, and could be one key for different attrs.
         assert tuple(attrs) == op.attrs.field_names, (name, tuple(attrs))
-        values = op.attrs(**attrs)
+        values = op.attrs(**plain_attrs(name, op.attrs.__annotations__, attrs))
     return remember(key, Plan(name, op, values, specs, (op.infer(specs, values),)))
 
 

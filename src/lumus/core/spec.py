@@ -10,6 +10,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from lumus.core.broadcast import check_shape
 from lumus.core.dtypes import DType
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Spec:
     __slots__ = ("__weakref__", "device", "dtype", "ndim", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: DType[Any], device: Device) -> None:
+        check_shape("shape", shape)
         self.shape = shape
         self.dtype = dtype
         self.device = device

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lumus import _native
+from lumus.core.device import out_of_memory
 from lumus.core.index_errors import index_error
 from lumus.core.mode import MODE, Mode
 from lumus.core.plan import PLANS, Plan, check_devices, make_plan, remember
@@ -127,6 +128,8 @@ def _run_into(
             plan.into([target.data for target in targets], [tensor.data for tensor in inputs])
         except _native.IndexOutOfRange as error:
             raise index_error(spelled, error) from None
+        except MemoryError:
+            raise out_of_memory(spelled, plan.output) from None
     else:
         mode.interpreter.run_into(plan, targets, inputs)
     site = call_site()

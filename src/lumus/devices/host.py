@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lumus import _native
-from lumus.core.device import Data, Device
+from lumus.core.device import Data, Device, out_of_memory
 from lumus.core.spec import Spec
 
 
@@ -18,7 +18,10 @@ class HostDevice(Device):
     """Memory from the native allocator; kernels are left to the subclass."""
 
     def allocate(self, spec: Spec) -> Data:
-        return _native.empty(spec.dtype.code, spec.shape)
+        try:
+            return _native.empty(spec.dtype.code, spec.shape)
+        except MemoryError:
+            raise out_of_memory("empty", spec) from None
 
     def copy_in(self, array: Any, spec: Spec) -> Data:
         data = self.allocate(spec)
@@ -30,7 +33,10 @@ class HostDevice(Device):
         return np.asarray(data)
 
     def full(self, spec: Spec, value: float | int | bool) -> Data:
-        return _native.full(spec.dtype.code, spec.shape, value)
+        try:
+            return _native.full(spec.dtype.code, spec.shape, value)
+        except MemoryError:
+            raise out_of_memory("full", spec) from None
 
     def synchronize(self) -> None:
         """Host kernels are done when they return."""

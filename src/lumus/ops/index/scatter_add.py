@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.argument import axis_of
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
@@ -94,5 +94,5 @@ def scatter_add(x: Tensor[K], indices: Tensor[Int], values: Tensor[K], axis: int
     >>> lm.scatter_add(lm.zeros((3,)), lm.tensor([0, 2, 0]), lm.tensor([1.0, 2.0, 4.0])).tolist()
     [5.0, 0.0, 2.0]
     """
-    axis = normalize_axis("scatter_add", axis, x.ndim)
+    axis = axis_of("scatter_add", x, axis)
     return apply("scatter_add", x, indices, values, axis=axis)

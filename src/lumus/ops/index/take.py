@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.argument import axis_of
 from lumus.core.composite import call, composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
@@ -46,7 +46,7 @@ def take(x: Tensor[K], indices: Tensor[Int] | Sequence[Any], axis: int = 0) -> T
     >>> lm.take(lm.tensor([10, 20, 30]), [2, 0, -1]).tolist()
     [30, 10, 30]
     """
-    axis = normalize_axis("take", axis, x.ndim)
+    axis = axis_of("take", x, axis)
     index = index_tensor(x, indices, "take")
     front = (axis, *(place for place in range(x.ndim) if place != axis))
     try:

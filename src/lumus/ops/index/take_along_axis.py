@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import Shape, normalize_axis
+from lumus.core.argument import axis_of
+from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
@@ -96,5 +97,5 @@ def take_along_axis(x: Tensor[K], indices: Tensor[Int], axis: int = -1) -> Tenso
     >>> lm.take_along_axis(x, lm.tensor([[1], [0]]), axis=1).tolist()
     [[2], [3]]
     """
-    axis = normalize_axis("take_along_axis", axis, x.ndim)
+    axis = axis_of("take_along_axis", x, axis)
     return apply("take_along_axis", x, indices, axis=axis)

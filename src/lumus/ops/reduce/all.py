@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
 from lumus.core.op import register
@@ -33,5 +33,5 @@ def all(x: Tensor[Bool], axis: Axes = None, *, keepdims: bool = False) -> Tensor
     >>> lm.all(lm.tensor([[True, False], [True, True]]), axis=1).tolist()
     [False, True]
     """
-    axes = normalize_axes("all", axis, x.ndim)
+    axes = axes_of("all", x, axis)
     return apply("all", x, axes=axes, keepdims=keepdims)

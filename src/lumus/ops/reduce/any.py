@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool
 from lumus.core.op import register
@@ -33,5 +33,5 @@ def any(x: Tensor[Bool], axis: Axes = None, *, keepdims: bool = False) -> Tensor
     >>> lm.any(lm.tensor([[True, False], [True, True]]), axis=1).tolist()
     [True, True]
     """
-    axes = normalize_axes("any", axis, x.ndim)
+    axes = axes_of("any", x, axis)
     return apply("any", x, axes=axes, keepdims=keepdims)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import normalize_axis, reduced_shape
+from lumus.core.argument import axis_of
+from lumus.core.broadcast import reduced_shape
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
 from lumus.core.frozen import frozen
@@ -62,5 +63,5 @@ def argmax(x: Tensor[Any], axis: int | None = None, *, keepdims: bool = False) -
     [1, 0]
     """
     if axis is not None:
-        axis = normalize_axis("argmax", axis, x.ndim)
+        axis = axis_of("argmax", x, axis)
     return apply("argmax", x, axis=axis, keepdims=keepdims)

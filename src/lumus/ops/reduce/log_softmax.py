@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.argument import axis_of
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
@@ -111,5 +111,5 @@ def log_softmax(x: Tensor[Float], axis: int = -1) -> Tensor[Float]:
     >>> lm.log_softmax(lm.tensor([1000.0, 1000.0])).tolist()
     [-0.6931471824645996, -0.6931471824645996]
     """
-    axis = normalize_axis("log_softmax", axis, x.ndim)
+    axis = axis_of("log_softmax", x, axis)
     return apply("log_softmax", x, axis=axis)

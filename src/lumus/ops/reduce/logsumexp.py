@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.dispatch import apply
 from lumus.core.kernels import Kernel, LogSumExp
 from lumus.core.kinds import Float
@@ -65,5 +65,5 @@ def logsumexp(x: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) ->
     >>> lm.logsumexp(lm.tensor([1000.0, 1000.0])).tolist()
     1000.6931762695312
     """
-    axes = normalize_axes("logsumexp", axis, x.ndim)
+    axes = axes_of("logsumexp", x, axis)
     return apply("logsumexp", x, axes=axes, keepdims=keepdims)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, register
@@ -64,4 +64,4 @@ def max(x: Any, axis: Axes = None, *, keepdims: bool = False) -> Any:
     >>> lm.max(lm.tensor([[1.0, 2.0], [4.0, 3.0]]), axis=1).tolist()
     [2.0, 4.0]
     """
-    return apply("max", x, axes=normalize_axes("max", axis, x.ndim), keepdims=keepdims)
+    return apply("max", x, axes=axes_of("max", x, axis), keepdims=keepdims)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import Shape, normalize_axes
+from lumus.core.argument import axes_of
+from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, register
@@ -53,5 +54,5 @@ def mean(x: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tens
     >>> lm.mean(lm.tensor([[1.0, 2.0], [3.0, 6.0]]), axis=0).tolist()
     [2.0, 4.0]
     """
-    axes = normalize_axes("mean", axis, x.ndim)
+    axes = axes_of("mean", x, axis)
     return apply("mean", x, axes=axes, keepdims=keepdims)

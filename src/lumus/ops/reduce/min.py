@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, register
@@ -64,4 +64,4 @@ def min(x: Any, axis: Axes = None, *, keepdims: bool = False) -> Any:
     >>> lm.min(lm.tensor([[1.0, 2.0], [4.0, 3.0]]), axis=1).tolist()
     [1.0, 3.0]
     """
-    return apply("min", x, axes=normalize_axes("min", axis, x.ndim), keepdims=keepdims)
+    return apply("min", x, axes=axes_of("min", x, axis), keepdims=keepdims)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from lumus.core.broadcast import Shape, inverse_order, normalize_axes
+from lumus.core.argument import axes_of
+from lumus.core.broadcast import Shape, inverse_order
 from lumus.core.constant import constant
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
@@ -95,4 +96,4 @@ def prod(x: Any, axis: Axes = None, *, keepdims: bool = False) -> Any:
     >>> lm.prod(lm.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).tolist()
     [2.0, 12.0]
     """
-    return apply("prod", x, axes=normalize_axes("prod", axis, x.ndim), keepdims=keepdims)
+    return apply("prod", x, axes=axes_of("prod", x, axis), keepdims=keepdims)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.argument import axis_of
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
@@ -111,5 +111,5 @@ def softmax(x: Tensor[Float], axis: int = -1) -> Tensor[Float]:
     >>> lm.softmax(lm.tensor([1000.0, 1000.0])).tolist()
     [0.5, 0.5]
     """
-    axis = normalize_axis("softmax", axis, x.ndim)
+    axis = axis_of("softmax", x, axis)
     return apply("softmax", x, axis=axis)

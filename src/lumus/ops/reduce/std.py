@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float
@@ -58,6 +58,6 @@ def std(
     >>> lm.std(lm.tensor([1.0, 2.0, 3.0]), correction=1).tolist()
     1.0
     """
-    axes = normalize_axes("std", axis, x.ndim)
+    axes = axes_of("std", x, axis)
     spread_out = var(x, axes, correction=correction, keepdims=keepdims)
     return apply("root", spread_out)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from lumus.core.broadcast import Shape, normalize_axes
+from lumus.core.argument import axes_of
+from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
 from lumus.core.kinds import Bool, Float, Int
@@ -64,4 +65,4 @@ def sum(x: Any, axis: Axes = None, *, keepdims: bool = False) -> Any:
     >>> lm.sum(lm.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
     [4.0, 6.0]
     """
-    return apply("sum", x, axes=normalize_axes("sum", axis, x.ndim), keepdims=keepdims)
+    return apply("sum", x, axes=axes_of("sum", x, axis), keepdims=keepdims)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.composite import composite
 from lumus.core.kinds import Float
 from lumus.core.tensor import Axes, Tensor
@@ -28,7 +28,7 @@ def var(
     >>> lm.var(lm.tensor([1.0, 2.0, 3.0]), correction=1).tolist()
     1.0
     """
-    axes = normalize_axes("var", axis, x.ndim)
+    axes = axes_of("var", x, axis)
     centred = x - x.mean(axis=axes, keepdims=True)
     divisor = count_of(x.shape, axes) - correction
     total = centred.square().sum(axis=axes, keepdims=keepdims)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Axes, Tensor
@@ -22,7 +22,7 @@ def flip(x: Tensor[K], axis: Axes = None) -> Tensor[K]:
     >>> lm.flip(lm.tensor([1, 2, 3])).tolist()
     [3, 2, 1]
     """
-    axes = normalize_axes("flip", axis, x.ndim)
+    axes = axes_of("flip", x, axis)
     starts = tuple(
         length - 1 if place in axes and length else 0 for place, length in enumerate(x.shape)
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import integer, normalize_axis
+from lumus.core.argument import axis_of
+from lumus.core.broadcast import integer
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
@@ -25,7 +26,7 @@ def narrow(x: Tensor[K], axis: int, start: int, length: int) -> Tensor[K]:
     >>> lm.narrow(lm.tensor([1, 2, 3, 4]), 0, 1, 2).tolist()
     [2, 3]
     """
-    axis = normalize_axis("narrow", axis, x.ndim)
+    axis = axis_of("narrow", x, axis)
     start, length = integer("narrow", "start", start), integer("narrow", "length", length)
     bound = x.shape[axis]
     first = start + bound if start < 0 else start

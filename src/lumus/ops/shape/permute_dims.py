@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lumus.core.broadcast import inverse_order, normalize_axis
+from lumus.core.argument import axis_of
+from lumus.core.broadcast import inverse_order
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
@@ -80,5 +81,5 @@ def permute_dims(x: Tensor[K], axes: int | Sequence[int]) -> Tensor[K]:
     (4, 2, 3)
     """
     order = axes if isinstance(axes, Iterable) else (axes,)
-    normalized = tuple(normalize_axis("permute_dims", axis, x.ndim) for axis in order)
+    normalized = tuple(axis_of("permute_dims", x, axis) for axis in order)
     return apply("permute_dims", x, axes=normalized)

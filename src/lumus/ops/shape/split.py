@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lumus.core.broadcast import integer, lengths_of, normalize_axis
+from lumus.core.argument import axis_of
+from lumus.core.broadcast import integer, lengths_of
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
@@ -26,7 +27,7 @@ def split(x: Tensor[K], sizes: int | Sequence[int], axis: int = 0) -> list[Tenso
     >>> [piece.tolist() for piece in lm.split(lm.tensor([1, 2, 3]), 2)]
     [[1, 2], [3]]
     """
-    axis = normalize_axis("split", axis, x.ndim)
+    axis = axis_of("split", x, axis)
     total = x.shape[axis]
     if isinstance(sizes, Iterable):
         lengths = list(lengths_of("split", sizes))

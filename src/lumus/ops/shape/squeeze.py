@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import axes_of
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Axes, Tensor
@@ -24,7 +24,7 @@ def squeeze(x: Tensor[K], axis: Axes = None) -> Tensor[K]:
     """
     if axis is None:
         return x.reshape(tuple(length for length in x.shape if length != 1))
-    axes = normalize_axes("squeeze", axis, x.ndim)
+    axes = axes_of("squeeze", x, axis)
     for one in axes:
         if x.shape[one] != 1:
             raise ShapeError(

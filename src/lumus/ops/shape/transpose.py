@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.broadcast import normalize_axis
+from lumus.core.argument import axis_of
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.kinds import K
@@ -22,8 +22,8 @@ def transpose(x: Tensor[K], axis0: int = -2, axis1: int = -1) -> Tensor[K]:
     >>> lm.transpose(lm.tensor([[1, 2], [3, 4]])).tolist()
     [[1, 3], [2, 4]]
     """
-    first = normalize_axis("transpose", axis0, x.ndim)
-    second = normalize_axis("transpose", axis1, x.ndim)
+    first = axis_of("transpose", x, axis0)
+    second = axis_of("transpose", x, axis1)
     axes = list(range(x.ndim))
     axes[first], axes[second] = second, first
     return apply("permute_dims", x, axes=tuple(axes))
