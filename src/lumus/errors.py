@@ -15,7 +15,6 @@
     │   ├── SavedTensorMutatedError: a value saved for backward was overwritten
     │   └── RecordedWriteError: an in-place write that autograd would not see
     ├── ReadOnlyError (ValueError): a write to frozen or overlapping memory
-    ├── TraceError (RuntimeError): a value needed while only shapes are known
     ├── StateError (ValueError): a state dict that does not fit its module
     ├── FileFormatError (ValueError): a file that is not what it should be
     └── CheckError (AssertionError): a check of lumus.testing that did not hold
@@ -119,10 +118,6 @@ class RecordedWriteError(GradientError):
 
 class ReadOnlyError(LumusError, ValueError):
     """A write to a frozen tensor, or to one whose elements share memory."""
-
-
-class TraceError(LumusError, RuntimeError):
-    """A value was needed where only its shape and dtype are known."""
 
 
 class StateError(LumusError, ValueError):

@@ -24,7 +24,7 @@ from lumus.core.dtypes import DType, bfloat16, float32
 from lumus.core.kinds import A_TENSOR, Bool, Float, Int, K, Kind
 from lumus.core.record import Cut, Leaf, Node
 from lumus.core.site import call_site, describe
-from lumus.core.spec import Spec, spec_of
+from lumus.core.spec import Spec
 from lumus.core.write import apply_into
 from lumus.errors import ArgumentError, DTypeError, GradientError, KindError, ShapeError
 
@@ -996,10 +996,3 @@ class AtIndex(Generic[K]):
 def leaf(tensor: Tensor[K], requires_grad: bool) -> Tensor[K]:
     """`tensor`, made a leaf of the graph if so asked."""
     return tensor.requires_grad_() if requires_grad else tensor
-
-
-def tensor_from_data(
-    data: Any, shape: tuple[int, ...], dtype: DType[K], device: Device
-) -> Tensor[K]:
-    """A tensor on data that a device made."""
-    return cast("Tensor[K]", new_tensor(data, spec_of(shape, dtype, device)))

@@ -29,9 +29,9 @@ class IndexPutAttrs:
 
 @record
 class IndexPutRecord(Record):
-    """d index_put(x, v) = (grad, 0 where replaced.
+    """d index_put(x, v) / dx = grad, 0 where replaced; / dv = grad at the indices.
 
-    Grad at the indices, only for the last of duplicates).
+    Of values that replace one another only the last gets its gradient.
     """
 
     indices: tuple[Saved[Int], ...]

@@ -123,10 +123,7 @@ def select(x: Tensor[Any], index: Index) -> Selection:
 
 
 def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
-    """The items, one for each axis of `x` and each new one.
-
-    Ellipsis filled in, masks as indices.
-    """
+    """One item for each axis of `x` and each new one: the ellipsis filled in, masks as indices."""
     _check_masks(x, index)
     items: list[Any] = []
     for item in index if isinstance(index, tuple) else (index,):
