@@ -230,6 +230,13 @@ def test_clip_scales_to_the_limit_and_leaves_small_gradients_alone_N10():
     assert [grads[p].item(), grads[q].item()] == [0.0, 0.0]
 
 
+def test_clip_in_half_precision_scales_by_numbers_that_it_cannot_hold():
+    p = lm.nn.Parameter(lm.zeros((2,), dtype=lm.float16))
+    grads = (p * 60000.0).sum().backward()
+    grads.clip_(1e-3)  # by 1.2e-8, which rounds to 0 in float16
+    assert grads[p].tolist() == pytest.approx([7.07e-4] * 2, rel=1e-3)
+
+
 def test_clip_with_overflow_infinity_nan_or_a_negative_limit_N11():
     p, q = parameter(0.0), parameter(0.0)
     grads = (p * 3e19 + q * 4e19).sum().backward()

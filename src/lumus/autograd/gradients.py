@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from lumus.core.construct import new_tensor
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, float64, is_half
 from lumus.core.kinds import TITLE, Float
 from lumus.core.mode import MODE
 from lumus.core.record import Cut, Leaf, Node, why_not_reached
 from lumus.core.site import describe
+from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, GradientError, MissingGradientError
 
@@ -128,9 +130,9 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
                 hint="nothing was changed; print(loss.graph()) shows the ops on the way",
             )
         if value > max_norm:
-            scale = max_norm / value
             self._entries = {
-                node: (tensor, grad * scale) for node, (tensor, grad) in self._entries.items()
+                node: (tensor, _scaled(grad, max_norm / value))
+                for node, (tensor, grad) in self._entries.items()
             }
         return norm
 
@@ -185,6 +187,15 @@ def _hint(reason: str) -> str | None:
     if "not connected" in reason:
         return "use store.get(tensor) if that is expected"
     return None
+
+
+def _scaled(grad: Tensor[Float], scale: float) -> Tensor[Float]:
+    """The gradient times a number, which half precision might not hold."""
+    wide = grad.astype(float32) if is_half(grad.dtype) else grad
+    # Not `wide * scale`: the cache of constants would keep a number that does not come again.
+    spec = spec_of((), wide.dtype, wide.device)
+    factor = new_tensor(wide.device.full(spec, scale), spec)
+    return (wide * factor).astype(grad.dtype)
 
 
 def _global_norm(grads: list[Tensor[Float]]) -> Tensor[Float]:

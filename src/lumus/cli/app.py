@@ -19,7 +19,15 @@ from lumus.core.runtime import build_info, num_threads, set_num_threads
 from lumus.data.digits import digits
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.errors import ArgumentError
-from lumus.train.digits import Options, Run, evaluate, load_classifier, predictions, saved_seed
+from lumus.train.digits import (
+    DEFAULTS,
+    Options,
+    Run,
+    evaluate,
+    load_classifier,
+    predictions,
+    saved_seed,
+)
 from lumus.train.pictures import draw_curves, draw_predictions
 
 app = typer.Typer(
@@ -39,9 +47,13 @@ LAST_SEED = 2**32 - 1
 
 @train.command("digits")
 def train_digits(
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training part.")] = 40,
-    batch: Annotated[int, typer.Option(min=1, help="Scans in a batch.")] = 32,
-    rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 0.002,
+    epochs: Annotated[
+        int, typer.Option(min=1, help="Passes over the training part.")
+    ] = DEFAULTS.epochs,
+    batch: Annotated[int, typer.Option(min=1, help="Scans in a batch.")] = DEFAULTS.batch_size,
+    rate: Annotated[
+        float, typer.Option(help="Learning rate of Adam at first; it falls.")
+    ] = DEFAULTS.lr,
     seed: Annotated[
         int, typer.Option(min=0, max=LAST_SEED, help="Seed of split, weights, order and dropout.")
     ] = 0,
