@@ -46,12 +46,13 @@ def backward(
 ) -> GradStore:
     """See `Tensor.backward`."""
     seed = seed_of(root, grad)
-    assert root.node is not None
-    sweep = Sweep(root.node, create_graph=create_graph, retain_graph=retain_graph)
+    assert isinstance(root.origin, tuple)
+    node, output = root.origin
+    sweep = Sweep(node, create_graph=create_graph, retain_graph=retain_graph)
     mode = MODE.get()
     token = MODE.set(mode.with_(records=create_graph, notes_cuts=False))
     try:
-        sweep.run(root.index, seed)
+        sweep.run(output, seed)
         entries = sweep.gradients(seed)
         if into is not None:
             _accumulate(entries, into)
@@ -60,7 +61,7 @@ def backward(
     store = GradStore() if into is None else into
     store._entries.update(entries)
     store._cuts = (*store._cuts, *sweep.cuts)
-    store._root = f"the {root.node.op} at {describe(root.node.site)}"
+    store._root = f"the {node.op} at {describe(node.site)}"
     return store
 
 

@@ -60,7 +60,7 @@ def value_and_grad(
         grads = _gradients(result, inputs, nested=nested)
         if not nested:
             result = result.detach()
-            result.cut = None
+            result.origin = None
         return result, grads[0] if isinstance(argnums, int) else tuple(grads)
 
     return run
@@ -106,7 +106,7 @@ def _entrance(arg: Tensor[Float], *, nested: bool) -> Tensor[Float]:
     if nested and arg.requires_grad:
         return apply("copy", arg)
     fresh = arg.detach()
-    fresh.cut = None
+    fresh.origin = None
     return fresh.requires_grad_()
 
 
@@ -138,19 +138,20 @@ def _leads_elsewhere(result: Tensor[Float], inputs: Sequence[Tensor[Float]]) -> 
 def _gradients(
     result: Tensor[Float], inputs: Sequence[Tensor[Float]], *, nested: bool
 ) -> list[Tensor[Float]]:
-    nodes = [tensor.node for tensor in inputs if tensor.node is not None]
-    if result.node is None:
+    edges = [tensor.origin for tensor in inputs if isinstance(tensor.origin, tuple)]
+    if not isinstance(result.origin, tuple):
         return [zeros(tensor.spec).copy() for tensor in inputs]
     seed = seed_of(result, None)
-    sweep = Sweep(result.node, create_graph=nested, retain_graph=False, targets=nodes)
+    root, output = result.origin
+    nodes = [node for node, _ in edges]
+    sweep = Sweep(root, create_graph=nested, retain_graph=False, targets=nodes)
     mode = MODE.get()
     token = MODE.set(mode.with_(records=nested, notes_cuts=False))
     try:
-        sweep.run(result.index, seed)
+        sweep.run(output, seed)
         grads = []
-        for tensor in inputs:
-            assert tensor.node is not None
-            found = sweep.gradient_at(tensor.node, tensor.index)
+        for tensor, edge in zip(inputs, edges, strict=True):
+            found = sweep.gradient_at(*edge)
             grads.append(zeros(tensor.spec).copy() if found is None else found.copy())
         return grads
     finally:

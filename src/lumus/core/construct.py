@@ -25,7 +25,5 @@ def new_tensor(data: Data, spec: Spec) -> Any:
     tensor = _new(tensor_class)
     tensor.data = data
     tensor.spec = spec
-    tensor.node = None
-    tensor.index = 0
-    tensor.cut = None
+    tensor.origin = None
     return tensor

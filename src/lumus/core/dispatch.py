@@ -68,17 +68,15 @@ def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     output = _new(construct.tensor_class)  # new_tensor, written out: this is the hot path
     output.data = data
     output.spec = plan.output
-    output.node = None
-    output.index = 0
-    output.cut = None
+    output.origin = None
     if not mode.tracks:
         return output
     if count <= 2:
-        if x.node is not None or y.node is not None or x.cut is not None or y.cut is not None:
+        if x.origin is not None or y.origin is not None:
             _connect(plan, inputs, output, mode)
         return output
     for tensor in inputs:
-        if tensor.node is not None or tensor.cut is not None:
+        if tensor.origin is not None:
             _connect(plan, inputs, output, mode)
             break
     return output
@@ -97,42 +95,36 @@ def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], m
                 record = op.record(inputs, output, plan.attrs, needs)
                 if record.by_signature:
                     records[needs] = record
-            output.node = Node(plan, record, origins, call_site())
+            output.origin = (Node(plan, record, origins, call_site()), 0)
             return
     if not mode.notes_cuts:
         return
     for tensor in inputs:
-        if tensor.cut is not None:
-            output.cut = tensor.cut
+        if isinstance(tensor.origin, Cut):
+            output.origin = tensor.origin
             return
-        if tensor.node is not None:
+        if tensor.origin is not None:
             reason: CutReason = "op" if mode.records else "no_grad"
             detail = op.reason or f"its result is {TITLE[plan.output.dtype.kind]}"
-            output.cut = Cut(reason, op.name, call_site(), ref(tensor.node), detail)
+            source = ref(tensor.origin[0])
+            output.origin = Cut(reason, op.name, call_site(), source, detail)
             return
 
 
 _ONE, _FIRST, _SECOND, _BOTH = (True,), (True, False), (False, True), (True, True)
 _NOTHING: Needs = ()
-_NOWHERE: tuple[Origin, ...] = ()
 
 
 def _origins(inputs: tuple[Tensor[Any], ...]) -> tuple[tuple[Origin, ...], Needs]:
     """Where each input comes from, and whether it is on the graph (`_NOTHING` if none is)."""
     if len(inputs) == 1:
-        node = inputs[0].node
-        return (((node, inputs[0].index),), _ONE) if node is not None else (_NOWHERE, _NOTHING)
+        origin = inputs[0].origin
+        return (origin,), (_ONE if origin.__class__ is tuple else _NOTHING)
     if len(inputs) == 2:
-        x, y = inputs
-        x_node, y_node = x.node, y.node
-        if x_node is None:
-            if y_node is None:
-                return _NOWHERE, _NOTHING
-            return (x.cut, (y_node, y.index)), _SECOND
-        if y_node is None:
-            return ((x_node, x.index), y.cut), _FIRST
-        return ((x_node, x.index), (y_node, y.index)), _BOTH
-    needs = tuple([one.node is not None for one in inputs])
-    if True not in needs:
-        return _NOWHERE, _NOTHING
-    return tuple([(one.node, one.index) if one.node else one.cut for one in inputs]), needs
+        x, y = inputs[0].origin, inputs[1].origin
+        if x.__class__ is tuple:
+            return (x, y), (_BOTH if y.__class__ is tuple else _FIRST)
+        return (x, y), (_SECOND if y.__class__ is tuple else _NOTHING)
+    origins = tuple([one.origin for one in inputs])
+    needs = tuple([origin.__class__ is tuple for origin in origins])
+    return origins, needs if True in needs else _NOTHING

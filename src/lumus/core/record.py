@@ -41,36 +41,34 @@ MAX_CUTS_NAMED = 3
 class Saved(Generic[K_co]):
     """A value kept for backward: its storage, held strongly, and the version it had.
 
-    `node` and `index` say which graph it hangs on, so that it differentiates again. An op's own
-    output is saved by `saved_output`, without its node, which would make a reference cycle; the
+    `origin` is its place on the graph, so that it differentiates again. An op's own output, number
+    `output`, is saved by `saved_output`, without its node, which would make a reference cycle; the
     engine supplies that node when a second derivative needs it.
     """
 
-    __slots__ = ("data", "index", "is_output", "node", "spec", "version")
+    __slots__ = ("data", "origin", "output", "spec", "version")
 
     def __init__(self, tensor: Tensor[K_co]) -> None:
         self.data = tensor.data
         self.spec = tensor.spec
         self.version: int = tensor.data.version
-        self.node: Node | None = tensor.node
-        self.index = tensor.index
-        self.is_output = False
+        self.origin: Origin = tensor.origin
+        self.output: int | None = None
 
     def tensor(self) -> Tensor[K_co]:
         """The value as a tensor on its graph. The engine has checked the version before."""
         value = _new(construct.tensor_class)
         value.data = self.data
         value.spec = self.spec
-        value.node = self.node
-        value.index = self.index
-        value.cut = None
+        value.origin = self.origin
         return value
 
     def on_node(self, node: Node) -> Saved[K_co]:
         """A copy of a saved output that hangs on its op's node."""
         bound: Saved[K_co] = Saved.__new__(Saved)
         bound.data, bound.spec, bound.version = self.data, self.spec, self.version
-        bound.node, bound.index, bound.is_output = node, self.index, False
+        assert self.output is not None
+        bound.origin, bound.output = (node, self.output), None
         return bound
 
     def overwritten_by(self) -> tuple[str, Site | None] | None:
@@ -92,7 +90,7 @@ class Saved(Generic[K_co]):
 def saved_output(tensor: Tensor[K_co], index: int = 0) -> Saved[K_co]:
     """Saves output number `index` of the op being recorded."""
     saved = Saved(tensor)
-    saved.node, saved.index, saved.is_output = None, index, True
+    saved.origin, saved.output = None, index
     return saved
 
 
@@ -135,7 +133,7 @@ class Record(ABC):
         values = {name: getattr(self, name) for name in self.field_names}
         for name in self.saved_fields:
             value = values[name]
-            if isinstance(value, Saved) and value.is_output:
+            if isinstance(value, Saved) and value.output is not None:
                 values[name] = value.on_node(node)
         return type(self)(**values)
 

@@ -22,7 +22,7 @@ from lumus.core.device import Device
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType, bfloat16, float32
 from lumus.core.kinds import A_TENSOR, Bool, Float, Int, K, Kind
-from lumus.core.record import Cut, Leaf, Node
+from lumus.core.record import Cut, Leaf, Node, Origin
 from lumus.core.site import call_site, describe
 from lumus.core.spec import Spec
 from lumus.core.write import apply_into
@@ -80,14 +80,12 @@ class Tensor(Generic[K]):
     memory. `requires_grad` tensors record what is done to them; see `backward`.
     """
 
-    __slots__ = ("__weakref__", "cut", "data", "index", "node", "spec")
+    __slots__ = ("__weakref__", "data", "origin", "spec")
     __array_ufunc__ = None  # NumPy leaves `array * tensor` to us
 
     data: Any
     spec: Spec
-    node: Node | None
-    index: int
-    cut: Cut | None
+    origin: Origin
 
     def __init__(self) -> None:
         raise TypeError("tensors are made by lumus.tensor, lumus.zeros, ...; see lumus.tensor")
@@ -126,9 +124,19 @@ class Tensor(Generic[K]):
         return self.spec.nbytes
 
     @property
+    def node(self) -> Node | None:
+        """The node of the graph that made it (a `Leaf` for a leaf); None off the graph."""
+        return self.origin[0] if isinstance(self.origin, tuple) else None
+
+    @property
+    def cut(self) -> Cut | None:
+        """Where its values left a graph, if they did."""
+        return self.origin if isinstance(self.origin, Cut) else None
+
+    @property
     def requires_grad(self) -> bool:
         """True when the tensor takes part in a recorded graph."""
-        return self.node is not None
+        return isinstance(self.origin, tuple)
 
     @property
     def is_leaf(self) -> bool:
@@ -144,7 +152,7 @@ class Tensor(Generic[K]):
                 hint="use .detach() to get a tensor off the graph",
             )
         if not requires_grad:
-            self.node = None
+            self.origin = None
             return self
         if self.spec.dtype.kind != "float":
             raise KindError(
@@ -153,8 +161,7 @@ class Tensor(Generic[K]):
                 hint="convert it first with .astype(lumus.float32)",
             )
         if self.node is None:
-            self.node = Leaf(cast("Tensor[Float]", self), call_site())
-            self.cut = None
+            self.origin = (Leaf(cast("Tensor[Float]", self), call_site()), 0)
         return self
 
     # Gradients
@@ -195,10 +202,7 @@ class Tensor(Generic[K]):
     def detach(self) -> Tensor[K]:
         """The same memory off the graph: gradients do not flow through it."""
         view: Tensor[K] = new_tensor(self.data, self.spec)
-        if self.node is not None:
-            view.cut = call("cut", self)
-        else:
-            view.cut = self.cut
+        view.origin = self.origin if self.node is None else call("cut", self)
         return view
 
     # To the outside

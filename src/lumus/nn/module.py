@@ -36,7 +36,7 @@ class Parameter(Tensor[Float]):
                 hint="convert it with .astype(lumus.float32); keep other tensors as buffers",
             )
         self.data, self.spec = tensor.data, tensor.spec
-        self.node, self.index, self.cut = None, 0, None
+        self.origin = None
         self.requires_grad_()
 
 

@@ -35,7 +35,7 @@ def to_device(x: Tensor[Any], device: str | Device) -> Tensor[Any]:
 def deep_copy(x: Tensor[Any]) -> Tensor[Any]:
     """A leaf of the same class with a copy of the memory."""
     twin = x.detach().copy()
-    twin.cut = None
+    twin.origin = None
     result = cast("Tensor[Any]", _of_class(type(x), twin))
     return result.requires_grad_() if x.requires_grad else result
 
@@ -67,5 +67,5 @@ def _of_class(cls: type[Tensor[Any]], tensor: Tensor[Any]) -> Tensor[Any]:
         return tensor
     made = cls.__new__(cls)
     made.data, made.spec = tensor.data, tensor.spec
-    made.node, made.index, made.cut = None, 0, None
+    made.origin = None
     return made
