@@ -12,6 +12,7 @@ from typing import Any, cast
 from weakref import ref
 
 from lumus.autograd.gradients import GradStore
+from lumus.core.argument import flag
 from lumus.core.composite import composite
 from lumus.core.construct import new_tensor
 from lumus.core.dispatch import apply
@@ -45,6 +46,10 @@ def backward(
     into: GradStore | None = None,
 ) -> GradStore:
     """See `Tensor.backward`."""
+    if into is not None and not isinstance(into, GradStore):
+        raise ArgumentError(f"backward: into must be a GradStore, got {type(into).__name__}")
+    create_graph = flag("backward", "create_graph", create_graph)
+    retain_graph = flag("backward", "retain_graph", retain_graph)
     seed = seed_of(root, grad)
     assert isinstance(root.origin, tuple)
     node, output = root.origin

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from lumus.autograd.backward import Sweep, seed_of
 from lumus.autograd.modes import enable_grad
+from lumus.core.broadcast import integer, listed
 from lumus.core.dispatch import apply
 from lumus.core.kinds import A_TENSOR, Float
 from lumus.core.mode import MODE
@@ -41,11 +42,18 @@ def value_and_grad(
     >>> value.item(), slope.item()
     (8.0, 12.0)
     """
-    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not callable(function):
+        raise ArgumentError(f"grad: expected a function, got {type(function).__name__}")
+    several = isinstance(argnums, Iterable)
+    positions = tuple([integer("grad", "argnums", one) for one in listed(argnums)])
+    if not positions:
+        raise ArgumentError("grad: argnums names no argument")
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> tuple[Tensor[Float], Any]:
         chosen = [_argument(args, position) for position in positions]
+        if len({position % len(args) for position in positions}) < len(positions):
+            raise ArgumentError(f"grad: argnums {positions} names an argument twice")
         records = MODE.get().records
         # Each argument enters through a node of its own, where this derivative ends; an outer one
         # goes on from there.
@@ -61,7 +69,7 @@ def value_and_grad(
         if not nested:
             result = result.detach()
             result.origin = None
-        return result, grads[0] if isinstance(argnums, int) else tuple(grads)
+        return result, tuple(grads) if several else grads[0]
 
     return run
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from lumus.core.argument import check_tensors, real
 from lumus.core.construct import new_tensor
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, float64, is_half
@@ -41,6 +42,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
     # -----------------------------------------------------------------------------------
 
     def __getitem__(self, tensor: Tensor[Float]) -> Tensor[Float]:
+        check_tensors("gradients", tensor)
         entry = self._entries.get(tensor.node) if tensor.node is not None else None
         if entry is None:
             raise self._missing(tensor)
@@ -73,6 +75,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
 
     def replace(self, tensor: Tensor[Float], grad: Tensor[Float]) -> None:
         """Sets the gradient of a leaf; it must have the leaf's shape and dtype."""
+        check_tensors("replace", tensor, grad)
         if not isinstance(tensor.node, Leaf):
             raise GradientError(
                 f"replace: {tensor.spec!r} is not a leaf that requires grad, so it has no gradient",
@@ -86,6 +89,8 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
 
     def merge(self, other: GradStore) -> None:
         """Adds another store's gradients to these; the other store stays as it is."""
+        if not isinstance(other, GradStore):
+            raise ArgumentError(f"merge: expected a GradStore, got {type(other).__name__}")
         totals = {
             node: (tensor, self._entries[node][1] + grad if node in self._entries else grad.copy())
             for node, (tensor, grad) in other._entries.items()
@@ -114,6 +119,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         ArgumentError for a limit that is negative or NaN, and GradientError, changing nothing, when
         the norm is not finite.
         """
+        max_norm = real("clip_", "max_norm", max_norm)
         if not max_norm >= 0:
             raise ArgumentError(f"clip_: max_norm must be at least 0, got {max_norm}")
         norm = self.global_norm()
@@ -141,6 +147,7 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
 
     def why(self, tensor: Tensor[Any]) -> str:
         """Why the store has no gradient for `tensor`, in a sentence."""
+        check_tensors("why", tensor)
         if tensor in self:
             return "the store has its gradient"
         if tensor.spec.dtype.kind != "float":

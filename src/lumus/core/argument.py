@@ -7,7 +7,7 @@ Python numbers that they stand for; a truth value is no number of steps, element
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from lumus.core import construct
 from lumus.core.broadcast import integer, normalize_axes, normalize_axis
 from lumus.core.dtypes import DType, checked_dtype
-from lumus.core.kinds import K
 from lumus.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -51,19 +50,6 @@ def check_arguments(op: str, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> 
         except TypeError:
             what = type(value).__name__
             raise ArgumentError(f"{op}: {name} cannot be of type {what}", op=op) from None
-
-
-def several_tensors(op: str, tensors: Iterable[Tensor[K]]) -> list[Tensor[K]]:
-    """A list of at least one tensor, from any iterable but a tensor itself."""
-    if not isinstance(tensors, Iterable) or isinstance(tensors, construct.tensor_class):
-        raise ArgumentError(
-            f"{op}: expected a list of tensors, got {type(tensors).__name__}", op=op
-        )
-    listed = list(tensors)
-    if not listed:
-        raise ArgumentError(f"{op}: needs at least one tensor, got none", op=op)
-    check_tensors(op, *listed)
-    return listed
 
 
 def axis_of(op: str, x: Tensor[Any], axis: int) -> int:

@@ -68,6 +68,13 @@ def check_number(value: Number, dtype: DType[Any], op: str, range_hint: str | No
             hint=hint,
             op=op,
         )
+    if dtype.kind == "float" and isinstance(value, int):
+        try:
+            float(value)
+        except OverflowError:
+            raise DTypeError(
+                f"{op}: an int of {value.bit_length()} bits is beyond every float", op=op
+            ) from None
     if dtype.kind == "int":
         low, high = INT_RANGE[dtype.name]
         if not low <= value <= high:

@@ -8,6 +8,8 @@ from lumus import _native
 from lumus.core.broadcast import integer
 from lumus.errors import ArgumentError
 
+MAX_THREADS = 1024
+
 
 def num_threads() -> int:
     """How many threads kernels may use, the calling one included."""
@@ -18,15 +20,16 @@ def set_num_threads(count: int) -> None:
     """Sets how many threads kernels may use. Results do not depend on it, to the bit.
 
     The default is the environment variable ``LUMUS_NUM_THREADS``, else the number of processors
-    that the process may use. Raises ArgumentError for a count below 1.
+    that the process may use. Raises ArgumentError for a count below 1 or above 1024.
 
     >>> import lumus as lm
     >>> lm.set_num_threads(lm.num_threads())
     """
     count = integer("set_num_threads", "count", count)
-    if count < 1:
-        raise ArgumentError(f"set_num_threads: needs at least 1, got {count}")
-    _native.set_num_threads(count)
+    threads = integer("set_num_threads", "count", count)
+    if not 1 <= threads <= MAX_THREADS:
+        raise ArgumentError(f"set_num_threads: needs 1 to {MAX_THREADS}, got {threads}")
+    _native.set_num_threads(threads)
 
 
 def memory_stats() -> dict[str, int]:

@@ -87,7 +87,7 @@ class Tensor(Generic[K]):
     spec: Spec
     origin: Origin
 
-    def __init__(self) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         raise TypeError("tensors are made by lumus.tensor, lumus.zeros, ...; see lumus.tensor")
 
     # What it is
@@ -283,7 +283,14 @@ class Tensor(Generic[K]):
         return (self[position] for position in range(self.spec.shape[0]))
 
     def __contains__(self, value: object) -> bool:
-        return value in self._host()
+        if isinstance(value, Tensor | np.generic):
+            value = value.item()
+        if not isinstance(value, bool | int | float):
+            return False
+        try:
+            return bool((self._host() == value).any())
+        except OverflowError:  # an int beyond every float
+            return False
 
     def __bool__(self) -> bool:
         if self.spec.size != 1:

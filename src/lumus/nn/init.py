@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from lumus.core.argument import finite
+from lumus.core.broadcast import normalize_shape
 from lumus.core.dtypes import DType, float32
 from lumus.core.kinds import Float
 from lumus.core.tensor import Tensor
@@ -27,6 +29,7 @@ def gain(nonlinearity: Nonlinearity, slope: float = 0.01) -> float:
     >>> lm.nn.init.gain("tanh")
     1.6666666666666667
     """
+    slope = finite("gain", "slope", slope)
     gains = {
         "linear": 1.0,
         "sigmoid": 1.0,
@@ -34,7 +37,7 @@ def gain(nonlinearity: Nonlinearity, slope: float = 0.01) -> float:
         "relu": math.sqrt(2.0),
         "leaky_relu": math.sqrt(2.0 / (1.0 + slope * slope)),
     }
-    if nonlinearity not in gains:
+    if not isinstance(nonlinearity, str) or nonlinearity not in gains:
         raise ArgumentError(f"gain: no gain for {nonlinearity!r}; there is {', '.join(gains)}")
     return gains[nonlinearity]
 
@@ -46,6 +49,7 @@ def fans(shape: Shape) -> tuple[int, int]:
     >>> lm.nn.init.fans((16, 3, 5, 5))
     (75, 400)
     """
+    shape = normalize_shape("init", shape)
     if len(shape) < 2:
         raise ShapeError(f"init: a weight needs at least two axes, got shape {tuple(shape)}")
     kernel = math.prod(shape[2:])

@@ -7,6 +7,7 @@ from reprlib import recursive_repr
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from lumus.autograd.modes import no_grad
+from lumus.core.argument import check_tensors
 from lumus.core.kinds import Float
 from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor
@@ -30,6 +31,7 @@ class Parameter(Tensor[Float]):
     __slots__ = ()
 
     def __init__(self, tensor: Tensor[Float]) -> None:
+        check_tensors("Parameter", tensor)
         if tensor.dtype.kind != "float":
             raise KindError(
                 f"Parameter: needs a Float tensor, got {tensor.spec!r}",
@@ -132,6 +134,8 @@ class Module:
         Raises StateError, and changes nothing, with all that does not fit at once: names that are
         missing or unexpected (accepted with ``strict=False``), and shapes or kinds that differ.
         """
+        if not isinstance(state, Mapping):
+            raise StateError(f"load_state_dict: expected a mapping, got {type(state).__name__}")
         own = self._named_state()
         missing = [name for name in own if name not in state] if strict else []
         unexpected = [name for name in state if name not in own] if strict else []
@@ -143,7 +147,7 @@ class Module:
         ]
         if missing or unexpected or mismatched:
             parts = [
-                f"{what}: {', '.join(names)}"
+                f"{what}: {', '.join(map(str, names))}"
                 for what, names in (
                     ("missing", missing),
                     ("unexpected", unexpected),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from lumus.core.broadcast import listed
 from lumus.core.kinds import Float
 from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import Expression, expression
@@ -61,7 +62,8 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        options = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay}
+        pair = tuple(listed(betas))
+        options = {"lr": lr, "betas": pair, "eps": eps, "weight_decay": weight_decay}
         super().__init__(parameters, options)
 
     def check_options(self, options: Mapping[str, Any]) -> None:

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
+import numpy as np
+
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import no_grad
 from lumus.core.construct import new_tensor
@@ -142,6 +144,8 @@ class Optimizer(ABC):
         Raises StateError or ArgumentError, changing nothing, if it does not fit.
         """
         name = type(self).__name__
+        if not isinstance(state, Mapping):
+            raise StateError(f"load_state_dict: expected a mapping, got {type(state).__name__}")
         if state.get("optimizer") != name:
             raise StateError(
                 f"load_state_dict: the state is of {state.get('optimizer')}, not {name}"
@@ -204,8 +208,10 @@ def check_number(
     optimizer: str, name: str, value: Any, *, below: float = math.inf, least: float = 0.0
 ) -> None:
     """Raises ArgumentError unless `value` is a finite number in [least, below)."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not least <= value < below:
+    plain = value.item() if isinstance(value, np.generic) else value
+    is_number = isinstance(plain, int | float) and not isinstance(plain, bool)
+    # A comparison takes ints of any size, where isfinite does not.
+    if not is_number or not least <= plain < below or plain > 1e308:
         bounds = f"in [{least:g}, {below:g})" if below < math.inf else f"at least {least:g}"
         raise ArgumentError(f"{optimizer}: {name} must be a number {bounds}, got {value!r}")
 
@@ -230,7 +236,7 @@ def _slot_spec(parameter: Tensor[Float]) -> Spec:
 
 
 def _groups(optimizer: str, parameters: Parameters, defaults: dict[str, Any]) -> list[Group]:
-    if not isinstance(parameters, Iterable):
+    if not isinstance(parameters, Iterable) or not getattr(parameters, "ndim", True):
         raise ArgumentError(
             f"{optimizer}: needs parameters, got {type(parameters).__name__}",
             hint="give model.parameters()",
@@ -273,4 +279,9 @@ def _group(optimizer: str, given: Mapping[str, Any], defaults: dict[str, Any]) -
         raise ArgumentError(
             f"{optimizer}: a group has {what}", hint=f"options are {', '.join(defaults)}"
         )
-    return Group(list(given["parameters"]), {**defaults, **options})
+    own = given["parameters"]
+    if not isinstance(own, Iterable) or isinstance(own, Tensor):
+        raise ArgumentError(
+            f"{optimizer}: a group needs a list of parameters, got {type(own).__name__}"
+        )
+    return Group(list(own), {**defaults, **options})

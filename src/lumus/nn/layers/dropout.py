@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lumus.core.argument import real
 from lumus.core.kinds import Float
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
@@ -24,6 +25,7 @@ class Dropout(Module):
     probability: float
 
     def __init__(self, probability: float = 0.5, *, generator: Generator | None = None) -> None:
+        probability = real("Dropout", "the probability", probability)
         if not 0 <= probability <= 1:
             raise ArgumentError(f"Dropout: the probability must be in [0, 1], got {probability}")
         self.probability = probability

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from lumus.core.argument import check_tensors
+from lumus.core.broadcast import integer, normalize_shape
 from lumus.core.dtypes import DType, float32
 from lumus.core.kinds import Float
 from lumus.core.tensor import Tensor
@@ -38,12 +40,14 @@ class Linear(Module):
         dtype: DType[Float] = float32,
         generator: Generator | None = None,
     ) -> None:
+        in_features = integer("Linear", "in_features", in_features)
+        out_features = integer("Linear", "out_features", out_features)
         if in_features <= 0 or out_features <= 0:
             raise ArgumentError(
                 f"Linear: sizes must be positive, got {in_features} and {out_features}"
             )
+        shape = normalize_shape("Linear", (out_features, in_features))
         bound = 1 / math.sqrt(in_features)
-        shape = (out_features, in_features)
         self.weight = Parameter(uniform(shape, bound, dtype=dtype, generator=generator))
         self.bias = (
             Parameter(uniform((out_features,), bound, dtype=dtype, generator=generator))
@@ -52,6 +56,7 @@ class Linear(Module):
         )
 
     def forward(self, x: Tensor[Float]) -> Tensor[Float]:
+        check_tensors("Linear", x)
         if x.ndim == 0 or x.shape[-1] != self.weight.shape[1]:
             raise ShapeError(
                 f"Linear: the last axis must be {self.weight.shape[1]}, got shape {x.shape}"

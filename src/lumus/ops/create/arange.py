@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Literal, SupportsFloat, overload
+from typing import Any, Literal, cast, overload
 
 from lumus.core import kernels
-from lumus.core.broadcast import Shape, integer
+from lumus.core.argument import finite, number, real
+from lumus.core.broadcast import Shape, check_shape, integer
 from lumus.core.construct import new_tensor
-from lumus.core.device import Device, device_named
+from lumus.core.device import Device, device_named, out_of_memory
 from lumus.core.dtypes import DEFAULT, INT_RANGE, DType, checked_dtype, float32
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import Float, Int, K
@@ -83,10 +84,10 @@ def arange(
     >>> lm.arange(1, 7, 2).tolist()
     [1, 3, 5]
     """
-    start, step = _number(start), _number(step)
+    start, step = _number("start", start), _number("step", step)
     if stop is None:
         start, stop = 0, start
-    stop = _number(stop)
+    stop = _number("stop", stop)
     ints = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     if dtype is None:
         dtype = DEFAULT["int" if ints else "float"]
@@ -97,25 +98,38 @@ def arange(
             hint="give a Float dtype" if dtype.kind == "int" else "give an Int or Float dtype",
             op="arange",
         )
-    if step == 0 or (not ints and not all(math.isfinite(one) for one in (start, stop, step))):
+    bounded = ints or all(
+        math.isfinite(real("arange", "each number", one)) for one in (start, stop, step)
+    )
+    if step == 0 or not bounded:
         raise ArgumentError(
             f"arange: start, stop and step must be finite and step not 0, got {start}, "
             f"{stop}, {step}",
             op="arange",
         )
     if ints:
-        count = max(0, -int((start - stop) // step))
+        count = max(0, -((cast("int", start) - cast("int", stop)) // cast("int", step)))
+        # What no element depends on may be of any size.
+        start, step = (start if count else 0), (step if count > 1 else 1)
         last = start + (count - 1) * step
-        low, high = INT_RANGE.get(dtype.name, (-math.inf, math.inf))
-        if count and not (low <= min(start, last) and max(start, last) <= high):
+        low, high = INT_RANGE[dtype.name if dtype.kind == "int" else "int64"]
+        fits = not count or (low <= min(start, last) and max(start, last) <= high)
+        if dtype.kind == "float" and not (fits and low <= step <= high):
+            start, step = real("arange", "start", start), real("arange", "step", step)
+        elif not fits:
             raise DTypeError(
                 f"arange: the numbers {start} to {last} do not fit into {dtype.name}", op="arange"
             )
     else:
-        count = max(0, math.ceil((stop - start) / step))
+        count = max(0, _ceil((stop - start) / step))
         start, step = float(start), float(step)
     kernel = kernels.Arange(start, step, count, dtype)
-    return _made(kernel, (count,), dtype, device, requires_grad)
+    return _made("arange", kernel, (count,), dtype, device, requires_grad)
+
+
+def _ceil(count: float) -> int:
+    """The least int that is not below; for a quotient that overflowed, one beyond every shape."""
+    return math.ceil(count) if math.isfinite(count) else 2**63
 
 
 def linspace(
@@ -132,7 +146,8 @@ def linspace(
     **Shapes.** One axis of length `count`.
     **Kinds.** Float, float32 by default.
     **Gradient.** `requires_grad=True` makes it a leaf.
-    **Raises.** ArgumentError for a negative count, KindError for a dtype that is not Float.
+    **Raises.** ArgumentError for a negative count or ends that are not finite, KindError for a
+    dtype that is not Float.
 
     >>> import lumus as lm
     >>> lm.linspace(0.0, 1.0, 3).tolist()
@@ -143,22 +158,21 @@ def linspace(
         raise ArgumentError(f"linspace: count cannot be negative, got {count}", op="linspace")
     if checked_dtype(dtype, "linspace").kind != "float":
         raise KindError(f"linspace: needs a Float dtype, got {dtype.name}", op="linspace")
-    kernel = kernels.Linspace(float(start), float(stop), count, dtype)
-    return _made(kernel, (count,), dtype, device, requires_grad)
+    first, last = finite("linspace", "start", start), finite("linspace", "stop", stop)
+    kernel = kernels.Linspace(first, last, count, dtype)
+    return _made("linspace", kernel, (count,), dtype, device, requires_grad)
 
 
-def _number(value: Any) -> int | float:
+def _number(name: str, value: Any) -> int | float:
     """A Python number: an int for what counts as one (NumPy's ints, 0-d Int tensors)."""
     try:
         return operator.index(value)
     except TypeError:
-        pass
-    if not isinstance(value, SupportsFloat):
-        raise ArgumentError(f"arange: expected numbers, got {value!r}", op="arange")
-    return float(value)
+        return number("arange", name, value)
 
 
 def _made(
+    op: str,
     kernel: Kernel,
     shape: Shape,
     dtype: DType[Any],
@@ -166,6 +180,10 @@ def _made(
     requires_grad: bool,
 ) -> Tensor[Any]:
     place = device_named(device)
+    check_shape(op, shape)
     spec = spec_of(shape, dtype, place)
-    made: Tensor[Any] = new_tensor(place.prepare(kernel, (), (spec,))(), spec)
+    try:
+        made: Tensor[Any] = new_tensor(place.prepare(kernel, (), (spec,))(), spec)
+    except MemoryError:
+        raise out_of_memory(op, spec) from None
     return leaf(made, requires_grad)

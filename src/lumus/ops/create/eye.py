@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast, overload
 
+from lumus.core.argument import check_tensors
+from lumus.core.broadcast import check_shape, integer
 from lumus.core.device import Device
-from lumus.core.dtypes import DType, float32
+from lumus.core.dtypes import DType, checked_dtype, float32
 from lumus.core.kinds import Bool, Float, K
 from lumus.core.tensor import Tensor, leaf
 from lumus.errors import ShapeError
@@ -60,10 +62,15 @@ def eye(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     wide = rows if columns is None else columns
+    if dtype is not None:
+        checked_dtype(dtype, "eye")
+    rows = integer("eye", "rows", rows)
+    wide = rows if columns is None else integer("eye", "columns", columns)
     if rows < 0 or wide < 0:
         raise ShapeError(f"eye: sizes cannot be negative, got {rows} by {wide}", op="eye")
+    check_shape("eye", (rows, wide))
     on_diagonal = _offsets(rows, wide, device) == 0
-    return leaf(on_diagonal.astype(dtype or float32), requires_grad)
+    return leaf(on_diagonal.astype(float32 if dtype is None else dtype), requires_grad)
 
 
 def _offsets(rows: int, columns: int, device: str | Device | None) -> Tensor[Any]:
@@ -85,9 +92,12 @@ def diag(x: Tensor[K], offset: int = 0) -> Tensor[K]:
     >>> lm.diag(lm.tensor([[1, 2], [3, 4]])).tolist()
     [1, 4]
     """
+    check_tensors("diag", x)
+    offset = integer("diag", "offset", offset)
     row, column = max(0, -offset), max(0, offset)
     if x.ndim == 1:
         side = x.shape[0] + abs(offset)
+        check_shape("diag", (side, side))
         zero = False if x.dtype.kind == "bool" else 0
         base = cast("Tensor[K]", _zeros(side, zero, x))
         place = arange(x.shape[0], device=x.device)
@@ -95,6 +105,8 @@ def diag(x: Tensor[K], offset: int = 0) -> Tensor[K]:
     if x.ndim != 2:
         raise ShapeError(f"diag: needs one or two axes, got shape {x.shape}", op="diag")
     count = max(0, min(x.shape[0] - row, x.shape[1] - column))
+    if not count:
+        return x.reshape(-1)[:0]
     place = arange(count, device=x.device)
     return x[place + row, place + column]
 
@@ -122,8 +134,8 @@ def tril(x: Tensor[K], offset: int = 0) -> Tensor[K]:
     >>> lm.tril(lm.tensor([[1, 2], [3, 4]])).tolist()
     [[1, 0], [3, 4]]
     """
-    _check_matrix("tril", x)
-    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) <= offset)
+    limit = _limit("tril", x, offset)
+    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) <= limit)
 
 
 def triu(x: Tensor[K], offset: int = 0) -> Tensor[K]:
@@ -138,10 +150,14 @@ def triu(x: Tensor[K], offset: int = 0) -> Tensor[K]:
     >>> lm.triu(lm.tensor([[1, 2], [3, 4]])).tolist()
     [[1, 2], [0, 4]]
     """
-    _check_matrix("triu", x)
-    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) >= offset)
+    limit = _limit("triu", x, offset)
+    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) >= limit)
 
 
-def _check_matrix(op: str, x: Tensor[Any]) -> None:
+def _limit(op: str, x: Tensor[Any], offset: int) -> int:
+    """The offset, no further than just outside the matrix."""
+    check_tensors(op, x)
     if x.ndim < 2:
         raise ShapeError(f"{op}: needs at least two axes, got shape {x.shape}", op=op)
+    outside = x.shape[-2] + x.shape[-1]
+    return max(-outside, min(integer(op, "offset", offset), outside))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from lumus.core.argument import check_tensors, number
 from lumus.core.broadcast import normalize_shape
 from lumus.core.constant import Number, check_number
 from lumus.core.construct import new_tensor
@@ -82,6 +83,7 @@ def full(
     >>> lm.full((2,), 7.0).tolist()
     [7.0, 7.0]
     """
+    value = number("full", "value", value)
     if dtype is None:
         kind: KindName = "float"
         if isinstance(value, int):
@@ -241,7 +243,9 @@ def full_like(
 ) -> Tensor[K]: ...
 def full_like(x: Tensor[Any], value: Number, *, requires_grad: bool = False) -> Tensor[Any]:
     """A tensor with `value` everywhere, of the shape, dtype and device of `x`; see `full`."""
-    return full(x.shape, value, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
+    check_tensors("full_like", x)
+    value = number("full_like", "value", value)
+    return _filled("full_like", x.shape, value, x.dtype, x.device, requires_grad)
 
 
 @overload
@@ -250,6 +254,7 @@ def zeros_like(x: Tensor[Float], *, requires_grad: bool = False) -> Tensor[Float
 def zeros_like(x: Tensor[K], *, requires_grad: Literal[False] = False) -> Tensor[K]: ...
 def zeros_like(x: Tensor[Any], *, requires_grad: bool = False) -> Tensor[Any]:
     """A tensor of zeros, of the shape, dtype and device of `x`; see `zeros`."""
+    check_tensors("zeros_like", x)
     return zeros(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
 
 
@@ -259,6 +264,7 @@ def ones_like(x: Tensor[Float], *, requires_grad: bool = False) -> Tensor[Float]
 def ones_like(x: Tensor[K], *, requires_grad: Literal[False] = False) -> Tensor[K]: ...
 def ones_like(x: Tensor[Any], *, requires_grad: bool = False) -> Tensor[Any]:
     """A tensor of ones, of the shape, dtype and device of `x`; see `ones`."""
+    check_tensors("ones_like", x)
     return ones(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)
 
 
@@ -268,4 +274,5 @@ def empty_like(x: Tensor[Float], *, requires_grad: bool = False) -> Tensor[Float
 def empty_like(x: Tensor[K], *, requires_grad: Literal[False] = False) -> Tensor[K]: ...
 def empty_like(x: Tensor[Any], *, requires_grad: bool = False) -> Tensor[Any]:
     """An uninitialised tensor of the shape, dtype and device of `x`; see `empty`."""
+    check_tensors("empty_like", x)
     return empty(x.shape, dtype=x.dtype, device=x.device, requires_grad=requires_grad)

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, cast, overload
 
 import numpy as np
 
+from lumus.core.broadcast import MAX_AXES
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named
 from lumus.core.dtypes import ALL, BY_NAME, INT_RANGE, DType, checked_dtype, public_name
@@ -106,19 +107,40 @@ def tensor(
         made = source.copy() if device is None else source.to_device(place)
         made = made.copy() if made.data is source.data else made
         return leaf(made if dtype is None else _converted(made, dtype), requires_grad)
-    if isinstance(value, list | tuple) and _holds_tensors(cast("list[Any]", value)):
-        parts = [tensor(one, dtype=dtype, device=device) for one in cast("list[Any]", value)]
-        return leaf(stack(parts), requires_grad)
+    if isinstance(value, list | tuple):
+        first = _first_tensor(cast("list[Any]", value), 1)
+        if first is not None:
+            parts = [_beside(first, one, dtype, device) for one in cast("list[Any]", value)]
+            return leaf(stack(parts), requires_grad)
     array = _as_array(value, dtype)
     made = copied(array, place)
     return leaf(made if dtype is None else _converted(made, dtype), requires_grad)
 
 
-def _holds_tensors(values: Sequence[Any]) -> bool:
-    return any(
-        isinstance(one, Tensor) or (isinstance(one, list | tuple) and _holds_tensors(one))
-        for one in values
+def _first_tensor(values: Sequence[Any], depth: int) -> Tensor[Any] | None:
+    """The first tensor in nested sequences; raises ShapeError for more of them than axes."""
+    if depth > MAX_AXES:
+        raise ShapeError(f"tensor: sequences are nested deeper than {MAX_AXES} axes", op="tensor")
+    for one in values:
+        if isinstance(one, Tensor):
+            return cast("Tensor[Any]", one)
+        if isinstance(one, list | tuple):
+            found = _first_tensor(cast("list[Any]", one), depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _beside(
+    like: Tensor[Any], value: Any, dtype: DType[Any] | None, device: str | Device | None
+) -> Tensor[Any]:
+    """An element of a sequence that holds tensors: numbers in it are weak, as in arithmetic."""
+    holds_tensors = isinstance(value, Tensor) or (
+        isinstance(value, list | tuple) and _first_tensor(cast("list[Any]", value), 1) is not None
     )
+    if dtype is None and not holds_tensors and not isinstance(value, np.ndarray):
+        dtype = like.dtype
+    return tensor(value, dtype=dtype, device=device)
 
 
 def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
@@ -142,25 +164,18 @@ def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
             op="tensor",
         ) from None
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
-        raise _no_element(value)
+        array = _from_objects(array, value, dtype)
     if array.size == 0 and not isinstance(value, bool | int | float):
         array = array.astype(np.float32)
         return array if dtype is None else array.astype(dtype.numpy_name)
     if array.dtype == np.float64:
-        wide = dtype is not None and dtype.name == "float64"
-        return array if wide else array.astype(np.float32)
+        if dtype is not None:
+            return array  # rounded once, to that dtype
+        with np.errstate(over="ignore"):
+            return array.astype(np.float32)
     if array.dtype.kind == "i":
         array = array.astype(np.int64)
-        if dtype is not None and dtype.kind == "int":
-            low, high = INT_RANGE[dtype.name]
-            if array.min() < low or array.max() > high:
-                raise DTypeError(
-                    f"tensor: values from {array.min()} to {array.max()} do not fit into "
-                    f"{dtype.name}, which holds {low} to {high}",
-                    hint="give a dtype that can hold them",
-                    op="tensor",
-                )
-        elif dtype is not None and dtype.kind == "float":
+        if dtype is not None and dtype.kind == "float":
             # Straight to the dtype asked for: float64 from int64 keeps what float32 would lose.
             array = array.astype(np.float64)
     return array
@@ -182,6 +197,21 @@ def _raggedness(value: Any) -> str:
                 return f"row 0 {first}, row {place} {other}"
         pending.extend(rows)
     return "neighbours differ in shape"
+
+
+def _from_objects(array: Any, value: Any, dtype: DType[Any] | None) -> Any:
+    """Ints beyond int64 as floats, beside floats or for a Float dtype; others raise DTypeError."""
+    values = array.ravel().tolist()
+    numbers = array.dtype.kind in "uO" and all(
+        isinstance(one, bool | int | float) for one in values
+    )
+    floats = any(isinstance(one, float) for one in values)
+    if numbers and (floats or (dtype is not None and dtype.kind == "float")):
+        try:
+            return array.astype(np.float64)
+        except OverflowError:
+            raise DTypeError("tensor: an int is beyond every float", op="tensor") from None
+    raise _no_element(value)
 
 
 def _no_element(value: Any) -> DTypeError:
@@ -206,6 +236,17 @@ def _no_element(value: Any) -> DTypeError:
 
 
 def _converted(made: Tensor[Any], dtype: DType[Any]) -> Tensor[Any]:
+    if made.dtype.kind == dtype.kind == "int" and made.size:
+        low, high = INT_RANGE[dtype.name]
+        least, most = made.min().item(), made.max().item()
+        if least < low or most > high:
+            raise DTypeError(
+                f"tensor: values from {least} to {most} do not fit into {dtype.name}, which "
+                f"holds {low} to {high}",
+                hint="give a dtype that can hold them, or wrap them on purpose: "
+                f"lumus.tensor(...).astype({public_name(dtype)})",
+                op="tensor",
+            )
     order = {"bool": 0, "int": 1, "float": 2}
     if order[made.dtype.kind] > order[dtype.kind]:
         raise KindError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lumus.core.argument import check_tensors
 from lumus.core.dtypes import DType, checked_dtype
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Cast, Kernel
@@ -65,4 +66,5 @@ def astype(x: Tensor[Any], dtype: DType[K]) -> Tensor[K]:
     >>> lm.astype(lm.tensor([1.9, -1.9]), lm.int32).tolist()
     [1, -1]
     """
+    check_tensors("astype", x)
     return x.astype(dtype)

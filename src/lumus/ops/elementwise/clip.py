@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from lumus.core.argument import check_tensors
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float, Int
@@ -86,6 +87,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     >>> lm.clip(lm.tensor([-2.0, 0.5, 3.0]), -1.0, 1.0).tolist()
     [-1.0, 0.5, 1.0]
     """
+    check_tensors("clip", x)
     low = None if min is None else require_operand(x, min, "clip")
     high = None if max is None else require_operand(x, max, "clip")
     if low is not None and high is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from lumus.core.argument import real
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Elementwise, Kernel
@@ -75,4 +76,4 @@ def leaky_relu(x: Tensor[Float], slope: float = 0.01) -> Tensor[Float]:
     >>> lm.leaky_relu(lm.tensor([-2.0, 3.0]), 0.5).tolist()
     [-1.0, 3.0]
     """
-    return apply("leaky_relu", x, slope=float(slope))
+    return apply("leaky_relu", x, slope=real("leaky_relu", "slope", slope))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from lumus.core.broadcast import broadcasts_to
 from lumus.core.composite import composite
 from lumus.core.dtypes import promote
@@ -14,6 +12,7 @@ from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor, require_operand
 from lumus.core.write import apply_into, check_writable
 from lumus.errors import ShapeError
+from lumus.ops.create.tensor import tensor
 
 
 @composite("copy_")
@@ -22,7 +21,7 @@ def copy_(x: Tensor[Any], value: Any, *, spelled: str) -> None:
     functional = "x.at[index].set(value)" if spelled == "setitem" else "a new tensor"
     check_writable(spelled, x, functional, MODE.get())
     if isinstance(value, Sequence):
-        value = np.asarray(value)
+        value = tensor(value, dtype=x.dtype, device=x.device)
     values = require_operand(x, value, spelled)
     promote(x.dtype, values.dtype, spelled)
     if not broadcasts_to(values.shape, x.shape):

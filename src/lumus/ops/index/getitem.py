@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
-
 from lumus.core.broadcast import broadcasts_to, inverse_order
 from lumus.core.composite import call, composite
 from lumus.core.dispatch import apply
@@ -19,6 +17,7 @@ from lumus.core.mode import MODE
 from lumus.core.tensor import Index, Tensor, require_operand
 from lumus.core.write import apply_into, check_writable
 from lumus.errors import IndexRangeError, ShapeError
+from lumus.ops.create.tensor import tensor
 from lumus.ops.index.selection import Selection, read, select
 
 
@@ -100,7 +99,7 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
 def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor[Any]:
     """The values to write as a tensor of x's dtype; raises before anything is written."""
     if isinstance(value, Sequence):
-        value = np.asarray(value, dtype=x.dtype.numpy_name if x.dtype.kind == "float" else None)
+        value = tensor(value, dtype=x.dtype, device=x.device)
     values = require_operand(x, value, op)
     promote(values.dtype, x.dtype, op)
     target = selection.result_shape

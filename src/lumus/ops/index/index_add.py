@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from lumus.core.argument import axis_of
+from lumus.core.argument import axis_of, check_tensors
 from lumus.core.broadcast import inverse_order
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
@@ -37,6 +37,7 @@ def index_add(
     >>> lm.index_add(lm.zeros((2,)), [0, 0], lm.ones((2,))).tolist()
     [2.0, 0.0]
     """
+    check_tensors("index_add", x, values)
     axis = axis_of("index_add", x, axis)
     index = index_tensor(x, indices, "index_add")
     if x.dtype.kind == "bool":

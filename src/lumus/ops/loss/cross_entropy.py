@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from lumus.core.argument import check_tensors, real
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
 from lumus.core.kinds import Bool, Float, Int
@@ -75,6 +76,7 @@ def cross_entropy(
     10000.0
     """
     _check("cross_entropy", logits, targets, weight, reduction)
+    label_smoothing = real("cross_entropy", "label_smoothing", label_smoothing)
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(
             f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}"
@@ -104,6 +106,7 @@ def _check(
     weight: Tensor[Float] | None,
     reduction: str,
 ) -> None:
+    check_tensors(op, scores, targets, *(() if weight is None else (weight,)))
     if scores.dtype.kind != "float":
         raise kind_error(op, scores.dtype, ("float",), what="an input")
     if targets.dtype.kind != "int":

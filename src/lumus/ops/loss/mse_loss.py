@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lumus.core.argument import check_tensors
 from lumus.core.kinds import Float
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
@@ -24,6 +25,7 @@ def mse_loss(
     >>> lm.nn.functional.mse_loss(lm.tensor([1.0, 3.0]), lm.tensor([0.0, 0.0])).item()
     5.0
     """
+    check_tensors("mse_loss", prediction, target)
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentError(
             f"mse_loss: reduction must be 'mean', 'sum' or 'none', got {reduction!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lumus.core.argument import check_tensors, real
 from lumus.core.constant import constant
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Bool, Float
@@ -67,6 +68,8 @@ def dropout(
     >>> lm.nn.functional.dropout(lm.tensor([1.0, 2.0]), 1.0).tolist()
     [0.0, 0.0]
     """
+    check_tensors("dropout", x)
+    probability = real("dropout", "the probability", probability)
     if x.dtype.kind != "float":
         raise kind_error("dropout", x.dtype, ("float",))
     if not 0 <= probability <= 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -38,23 +39,26 @@ class Generator:
 
     def seed(self, seed: int) -> None:
         """Starts the stream of another seed, an int in [0, 2**63)."""
-        number = integer("Generator", "the seed", seed)
-        if not 0 <= number < 2**63:
-            raise ArgumentError(f"Generator: the seed must be in [0, 2**63), got {number}")
-        with self._lock:
-            self._seed, self._counter = number, 0
+        self.state = (seed, 0)
 
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter)."""
-        return (self._seed, self._counter)
+        with self._lock:
+            return (self._seed, self._counter)
 
     @state.setter
     def state(self, state: tuple[int, int]) -> None:
-        seed, counter = state
-        self.seed(seed)
+        if not isinstance(state, Sequence) or len(state) != 2:
+            raise ArgumentError(f"Generator: a state is (seed, counter), got {state!r}")
+        seed = integer("Generator", "the seed", state[0])
+        counter = integer("Generator", "the counter", state[1])
+        if not 0 <= seed < 2**63:
+            raise ArgumentError(f"Generator: the seed must be in [0, 2**63), got {seed}")
+        if not 0 <= counter < 2**62:
+            raise ArgumentError(f"Generator: the counter must be in [0, 2**62), got {counter}")
         with self._lock:
-            self._counter = int(counter)
+            self._seed, self._counter = seed, counter
 
     def next_key(self, count: int, device: Device) -> Tensor[Int]:
         """The key [seed, counter] of the next `count` numbers, as a tensor; moves the stream on."""

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lumus.core import kernels
-from lumus.core.broadcast import Shape, normalize_shape
+from lumus.core.argument import finite, real
+from lumus.core.broadcast import Shape, integer, normalize_shape
 from lumus.core.device import Device, device_named
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import INT_RANGE, DType, bool_, checked_dtype, float32, int64
@@ -64,7 +65,14 @@ def _drawn(
     count = 1
     for length in lengths:
         count *= length
-    key = (generator or default_generator).next_key(count, device_named(device))
+    source = default_generator if generator is None else generator
+    if not isinstance(source, Generator):
+        raise ArgumentError(
+            f"{distribution}: generator must be a lumus.random.Generator, got "
+            f"{type(source).__name__}",
+            op=distribution,
+        )
+    key = source.next_key(count, device_named(device))
     return apply(
         "random",
         key,
@@ -104,6 +112,7 @@ def uniform(
     (2, 3)
     """
     _check_float("uniform", dtype)
+    low, high = finite("uniform", "low", low), finite("uniform", "high", high)
     if not low <= high:
         raise ArgumentError(f"uniform: low must not exceed high, got {low} and {high}")
     drawn = _drawn("uniform", shape, dtype, device, generator)
@@ -151,6 +160,7 @@ def normal(
     (2, 3)
     """
     _check_float("normal", dtype)
+    mean, std = finite("normal", "mean", mean), finite("normal", "std", std)
     if not std >= 0:
         raise ArgumentError(f"normal: std must be at least 0, got {std}")
     drawn = _drawn("normal", shape, dtype, device, generator)
@@ -179,9 +189,10 @@ def bernoulli(
     >>> lm.random.bernoulli((3,), 1.0).tolist()
     [True, True, True]
     """
-    if not 0 <= probability <= 1:
-        raise ArgumentError(f"bernoulli: the probability must be in [0, 1], got {probability}")
-    return _drawn("bernoulli", shape, bool_, device, generator, low=float(probability))
+    chance = real("bernoulli", "the probability", probability)
+    if not 0 <= chance <= 1:
+        raise ArgumentError(f"bernoulli: the probability must be in [0, 1], got {chance}")
+    return _drawn("bernoulli", shape, bool_, device, generator, low=chance)
 
 
 def integers(
@@ -205,6 +216,7 @@ def integers(
     >>> lm.random.integers((2,), 5, 6).tolist()
     [5, 5]
     """
+    low, high = integer("integers", "low", low), integer("integers", "high", high)
     if checked_dtype(dtype, "integers").kind != "int":
         raise KindError(f"integers: needs an Int dtype, got {dtype.name}", op="integers")
     least, most = INT_RANGE[dtype.name]
@@ -229,6 +241,7 @@ def permutation(
     >>> sorted(lm.random.permutation(4).tolist())
     [0, 1, 2, 3]
     """
+    count = integer("permutation", "count", count)
     if count < 0:
         raise ArgumentError(f"permutation: count cannot be negative, got {count}")
     # Sorting 62-bit keys: ties, which a stable sort keeps in order, do not occur in practice.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.argument import axes_of
+from lumus.core.argument import axes_of, finite
 from lumus.core.composite import composite
 from lumus.core.kinds import Float
 from lumus.core.tensor import Axes, Tensor
@@ -29,6 +29,7 @@ def var(
     1.0
     """
     axes = axes_of("var", x, axis)
+    correction = finite("var", "correction", correction)
     centred = x - x.mean(axis=axes, keepdims=True)
     divisor = count_of(x.shape, axes) - correction
     total = centred.square().sum(axis=axes, keepdims=keepdims)

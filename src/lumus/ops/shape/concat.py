@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lumus.core.broadcast import normalize_axis
@@ -88,17 +88,26 @@ class Concat(Op):
         return ConcatRecord(attrs.axis, tuple(one.shape[attrs.axis] for one in inputs), needs)
 
 
-def check_tensors(op: str, tensors: Sequence[Tensor[Any]]) -> None:
-    """Raises ArgumentError for no tensors, or something else among them."""
-    if not len(tensors):
+def several_tensors(op: str, tensors: Iterable[Tensor[K]]) -> list[Tensor[K]]:
+    """A list, from any iterable but a tensor itself.
+
+    Raises ArgumentError for no tensors, or something else among them.
+    """
+    if not isinstance(tensors, Iterable) or isinstance(tensors, Tensor):
+        raise ArgumentError(
+            f"{op}: expected a list of tensors, got {type(tensors).__name__}", op=op
+        )
+    listed = list(tensors)
+    if not listed:
         raise ArgumentError(f"{op}: needs at least one tensor, got none", op=op)
-    for place, one in enumerate(tensors):
+    for place, one in enumerate(listed):
         if not isinstance(one, Tensor):
             raise ArgumentError(
                 f"{op}: operand {place} is {type(one).__name__}, not a tensor",
                 hint="make it one with lumus.tensor(...)",
                 op=op,
             )
+    return listed
 
 
 def concat(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
@@ -114,9 +123,9 @@ def concat(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
     >>> lm.concat([lm.tensor([1, 2]), lm.tensor([3])]).tolist()
     [1, 2, 3]
     """
-    check_tensors("concat", tensors)
-    axis = normalize_axis("concat", axis, tensors[0].ndim)
-    dtype = tensors[0].dtype
-    for one in tensors[1:]:
+    parts = several_tensors("concat", tensors)
+    axis = normalize_axis("concat", axis, parts[0].ndim)
+    dtype = parts[0].dtype
+    for one in parts[1:]:
         dtype = promote(dtype, one.dtype, "concat")
-    return apply("concat", *[one.astype(dtype) for one in tensors], axis=axis)
+    return apply("concat", *[one.astype(dtype) for one in parts], axis=axis)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from lumus.core.broadcast import normalize_axes
+from lumus.core.argument import check_tensors
+from lumus.core.broadcast import listed, normalize_axes
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Axes, Tensor
@@ -23,7 +22,8 @@ def expand_dims(x: Tensor[K], axis: Axes = 0) -> Tensor[K]:
     >>> lm.expand_dims(lm.zeros((2, 3)), axis=1).shape
     (2, 1, 3)
     """
-    given = () if axis is None else tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    check_tensors("expand_dims", x)
+    given = () if axis is None else tuple(listed(axis))
     ndim = x.ndim + len(given)
     axes = normalize_axes("expand_dims", given, ndim)
     lengths = iter(x.shape)

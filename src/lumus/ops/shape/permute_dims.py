@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lumus.core.argument import axis_of
-from lumus.core.broadcast import inverse_order
+from lumus.core.broadcast import inverse_order, listed
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
@@ -80,6 +80,5 @@ def permute_dims(x: Tensor[K], axes: int | Sequence[int]) -> Tensor[K]:
     >>> lm.permute_dims(lm.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    order = axes if isinstance(axes, Iterable) else (axes,)
-    normalized = tuple(axis_of("permute_dims", x, axis) for axis in order)
+    normalized = tuple([axis_of("permute_dims", x, axis) for axis in listed(axes)])
     return apply("permute_dims", x, axes=normalized)

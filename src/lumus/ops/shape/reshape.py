@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from lumus.core.argument import not_a_tensor
 from lumus.core.broadcast import Shape, lengths_of, normalize_shape
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
@@ -81,9 +82,13 @@ def reshape(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
     >>> lm.reshape(lm.tensor([1, 2, 3, 4]), (2, -1)).tolist()
     [[1, 2], [3, 4]]
     """
-    if shape.__class__ is tuple and shape == x.spec.shape:
+    try:
+        old = x.spec.shape
+    except AttributeError:
+        raise not_a_tensor("reshape", x) from None
+    if shape.__class__ is tuple and shape == old:
         return x
-    return apply("reshape", x, shape=_resolved(x.spec.shape, shape))
+    return apply("reshape", x, shape=_resolved(old, shape))
 
 
 def _resolved(old: Shape, shape: int | Sequence[int]) -> Shape:

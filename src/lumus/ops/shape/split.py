@@ -29,7 +29,7 @@ def split(x: Tensor[K], sizes: int | Sequence[int], axis: int = 0) -> list[Tenso
     """
     axis = axis_of("split", x, axis)
     total = x.shape[axis]
-    if isinstance(sizes, Iterable):
+    if isinstance(sizes, Iterable) and getattr(sizes, "ndim", True):
         lengths = list(lengths_of("split", sizes))
     else:
         size = integer("split", "the length of pieces", sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lumus.core.argument import axes_of
+from lumus.core.argument import axes_of, check_tensors
 from lumus.core.composite import composite
 from lumus.core.kinds import K
 from lumus.core.tensor import Axes, Tensor
@@ -22,6 +22,7 @@ def squeeze(x: Tensor[K], axis: Axes = None) -> Tensor[K]:
     >>> lm.squeeze(lm.zeros((2, 1, 3)), axis=1).shape
     (2, 3)
     """
+    check_tensors("squeeze", x)
     if axis is None:
         return x.reshape(tuple(length for length in x.shape if length != 1))
     axes = axes_of("squeeze", x, axis)

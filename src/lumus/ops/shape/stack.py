@@ -8,7 +8,7 @@ from lumus.core.broadcast import normalize_axis
 from lumus.core.kinds import K
 from lumus.core.tensor import Tensor
 from lumus.errors import ShapeError
-from lumus.ops.shape.concat import check_tensors, concat
+from lumus.ops.shape.concat import concat, several_tensors
 
 
 def stack(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
@@ -24,12 +24,12 @@ def stack(tensors: Sequence[Tensor[K]], axis: int = 0) -> Tensor[K]:
     >>> lm.stack([lm.tensor([1, 2]), lm.tensor([3, 4])]).tolist()
     [[1, 2], [3, 4]]
     """
-    check_tensors("stack", tensors)
-    for position, one in enumerate(tensors):
-        if one.shape != tensors[0].shape:
+    parts = several_tensors("stack", tensors)
+    for position, one in enumerate(parts):
+        if one.shape != parts[0].shape:
             raise ShapeError(
-                f"stack: tensor {position} has shape {one.shape}, tensor 0 has {tensors[0].shape}",
+                f"stack: tensor {position} has shape {one.shape}, tensor 0 has {parts[0].shape}",
                 op="stack",
             )
-    axis = normalize_axis("stack", axis, tensors[0].ndim + 1)
-    return concat([one.expand_dims(axis) for one in tensors], axis)
+    axis = normalize_axis("stack", axis, parts[0].ndim + 1)
+    return concat([one.expand_dims(axis) for one in parts], axis)

@@ -1,0 +1,315 @@
+"""Arguments of every wrong type: each function answers with an error of lumus, never another's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lumus as lm
+from lumus.errors import DTypeError, KindError, LumusError, ShapeError
+
+F = lm.nn.functional
+
+
+class _Nothing:
+    """An object without any protocol."""
+
+
+def _values() -> dict[str, Any]:
+    return {
+        "None": None,
+        "text": "a",
+        "bytes": b"a",
+        "list": [1, 2],
+        "tuple": (0, 0),
+        "dict": {},
+        "generator": (one for one in [1]),
+        "array": np.ones(3),
+        "float32": np.float32(1),
+        "object": _Nothing(),
+        "type": float,
+        "nan": float("nan"),
+        "infinity": float("inf"),
+        "negative": -7,
+        "beyond int64": 2**70,
+        "beyond float": 10**400,
+        "half": 1.5,
+        "True": True,
+        "complex": 1j,
+        "dtype": lm.int64,
+        "Int tensor": lm.tensor([[1, 2, 0], [0, 1, 2]]),
+        "Bool tensor": lm.tensor([[True, False, True], [False, True, True]]),
+        "empty tensor": lm.zeros((0, 3)),
+        "0-d tensor": lm.tensor(1.0),
+        "tensor of another device": lm.ones((2, 3), device="reference"),
+    }
+
+
+X = lm.tensor([[1.0, 2.0, 0.5], [0.3, 4.0, 2.2]])
+V = lm.tensor([1.0, 2.0, 0.5])
+I = lm.tensor([[1, 2, 0], [0, 1, 2]])  # noqa: E741
+B = lm.tensor([[True, False, True], [False, True, True]])
+
+# Calls that are right, from which one argument after the other is spoilt.
+_RIGHT: dict[str, tuple[Any, ...]] = {
+    "all": (B,),
+    "any": (B,),
+    "arange": (0, 5, 1),
+    "argmax": (X, 0),
+    "argmin": (X, 0),
+    "astype": (X, lm.float64),
+    "broadcast_to": (V, (2, 3)),
+    "clip": (X, 0.0, 1.0),
+    "concat": ([X, X], 0),
+    "diag": (V, 0),
+    "empty": ((2,),),
+    "expand_dims": (X, 0),
+    "eye": (2, 2),
+    "flip": (X, 0),
+    "from_dlpack": (np.ones(2),),
+    "from_numpy": (np.ones(2),),
+    "full": ((2,), 1.0),
+    "full_like": (X, 1.0),
+    "index_add": (X, lm.tensor([0, 1]), X, 0),
+    "leaky_relu": (X, 0.1),
+    "linspace": (0.0, 1.0, 3),
+    "log_softmax": (X, 0),
+    "logical_and": (B, B),
+    "logical_not": (B,),
+    "logical_or": (B, B),
+    "logical_xor": (B, B),
+    "logsumexp": (X, 0),
+    "matmul": (X, X.T),
+    "max": (X, 0),
+    "mean": (X, 0),
+    "min": (X, 0),
+    "narrow": (X, 0, 0, 1),
+    "ones": ((2,),),
+    "permute_dims": (X, (1, 0)),
+    "pow": (X, 2.0),
+    "prod": (X, 0),
+    "reshape": (X, (3, 2)),
+    "scatter_add": (X, I, X, 1),
+    "softmax": (X, 0),
+    "split": (X, 1, 0),
+    "squeeze": (X, None),
+    "stack": ([X, X], 0),
+    "std": (X, 0),
+    "sum": (X, 0),
+    "take": (X, lm.tensor([0]), 0),
+    "take_along_axis": (X, I, 1),
+    "tensor": ([1.0],),
+    "transpose": (X, 0, 1),
+    "tril": (X, 0),
+    "triu": (X, 0),
+    "var": (X, 0),
+    "where": (B, X, X),
+    "zeros": ((2,),),
+}
+# What is no function of tensors.
+_ELSEWHERE = {
+    "build_info",
+    "empty_cache",
+    "enable_grad",
+    "grad",
+    "is_grad_enabled",
+    "memory_stats",
+    "no_grad",
+    "num_threads",
+    "set_num_threads",
+    "value_and_grad",
+}
+_W = lm.tensor([1.0, 2.0], requires_grad=True)
+
+
+def _store() -> lm.GradStore:
+    return (_W * _W).sum().backward()
+
+
+_OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "backward grad": (lambda one: (_W * _W).backward(one), (lm.ones((2,)),)),
+    "backward into": (lambda one: _W.sum().backward(into=one), (None,)),
+    "store []": (lambda one: _store()[one], (_W,)),
+    "store get": (lambda one: _store().get(one), (_W,)),
+    "store take": (lambda one: _store().take(one), (_W,)),
+    "store why": (lambda one: _store().why(one), (_W,)),
+    "store replace": (lambda *both: _store().replace(*both), (_W, lm.ones((2,)))),
+    "store merge": (lambda one: _store().merge(one), (lm.GradStore(),)),
+    "store clip_": (lambda one: _store().clip_(one), (1.0,)),
+    "grad of": (lambda function: lm.grad(function)(X), (lambda x: (x * x).sum(),)),
+    "grad by": (lambda place: lm.grad(lambda x: (x * x).sum(), place)(X), (0,)),
+    "set_num_threads": (lm.set_num_threads, (lm.num_threads(),)),
+    "to_device": (lambda device: X.to_device(device), ("cpu",)),
+    "[]": (lambda index: X[index], (0,)),
+    "[] =": (lambda index, value: X.copy().__setitem__(index, value), (0, 1.0)),
+    "at.set": (lambda index, value: X.at[index].set(value), (0, 1.0)),
+    "at.add": (lambda index, value: X.at[index].add(value), (0, 1.0)),
+    "in": (lambda value: value in X, (1.0,)),
+    "add_": (lambda value: X.copy().add_(value), (1.0,)),
+    "copy_": (lambda value: X.copy().copy_(value), (1.0,)),
+    "fill_": (lambda value: X.copy().fill_(value), (1.0,)),
+    "Generator": (lm.random.Generator, (1,)),
+    "seed": (lambda seed: lm.random.Generator(1).seed(seed), (1,)),
+    "uniform": (lm.random.uniform, ((2,), 0.0, 1.0)),
+    "normal": (lm.random.normal, ((2,), 0.0, 1.0)),
+    "bernoulli": (lm.random.bernoulli, ((2,), 0.5)),
+    "integers": (lm.random.integers, ((2,), 0, 3)),
+    "permutation": (lm.random.permutation, (3,)),
+    "Parameter": (lm.nn.Parameter, (X,)),
+    "Linear": (lambda *sizes: lm.nn.Linear(*sizes), (2, 3)),
+    "Linear forward": (lm.nn.Linear(3, 2), (X,)),
+    "Dropout": (lm.nn.Dropout, (0.5,)),
+    "Module.load_state_dict": (
+        lambda state: lm.nn.Linear(2, 3).load_state_dict(state),
+        (lm.nn.Linear(2, 3).state_dict(),),
+    ),
+    "SGD": (lambda *both: lm.optim.SGD(*both), ([_W], 0.1)),
+    "SGD.step": (lambda store: lm.optim.SGD([_W], 0.0).step(store), (_store(),)),
+    "group": (lambda ones: lm.optim.SGD([{"parameters": ones}]), ([_W],)),
+    "Adam betas": (lambda *betas: lm.optim.Adam([_W], betas=betas), (0.9, 0.99)),
+    "Optimizer.load_state_dict": (
+        lambda state: lm.optim.SGD([_W]).load_state_dict(state),
+        (lm.optim.SGD([_W]).state_dict(),),
+    ),
+    "Batches": (lambda *both: lm.data.Batches(both[0], batch_size=both[1]), (X, 1)),
+    "cross_entropy": (F.cross_entropy, (X, lm.tensor([0, 1]))),
+    "mse_loss": (F.mse_loss, (X, X)),
+    "dropout": (F.dropout, (X, 0.5)),
+    "gain": (lm.nn.init.gain, ("relu", 0.1)),
+    "fans": (lm.nn.init.fans, ((2, 3),)),
+}
+
+
+def _calls() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    for name in lm.__all__:
+        function = getattr(lm, name)
+        if not inspect.isfunction(function) or name in _ELSEWHERE:
+            continue
+        needed = [
+            one
+            for one in inspect.signature(function).parameters.values()
+            if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD
+        ]
+        yield name, function, _RIGHT.get(name, (X,) * len(needed))
+    for name, (function, right) in _OTHERS.items():
+        yield name, function, right
+
+
+@pytest.mark.parametrize(("name", "function", "right"), list(_calls()))
+def test_a_wrong_argument_gives_an_error_of_lumus(
+    name: str, function: Callable[..., Any], right: tuple[Any, ...]
+) -> None:
+    function(*right)  # else the errors below would be of the call and not of the argument
+    leaked = []
+    for place in range(len(right)):
+        for kind, wrong in _values().items():
+            try:
+                function(*right[:place], wrong, *right[place + 1 :])
+            except LumusError:
+                continue
+            except Exception as error:
+                leaked.append(f"argument {place} as {kind}: {error!r}")
+    assert not leaked, "\n".join(leaked)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "full", "arange", "tensor", "eye"])
+@pytest.mark.parametrize("dtype", ["float32", float, np.float32, np.dtype("int8"), 3])
+def test_a_foreign_dtype_is_told_with_the_one_to_write(name: str, dtype: Any) -> None:
+    right = _RIGHT[name]
+    with pytest.raises(
+        DTypeError, match=r"one of lumus.s own, got .*\nhint: (use|there are)"
+    ):
+        getattr(lm, name)(*right, dtype=dtype)
+
+
+# Numbers
+# ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (np.int8(3), lm.int64),
+        (np.uint64(3), lm.int64),
+        (np.bool_(True), lm.bool_),
+        (np.float16(3), lm.float32),
+        (np.float64(3), lm.float32),
+    ],
+)
+def test_a_numpy_scalar_counts_as_its_python_number(value: Any, dtype: Any) -> None:
+    made = lm.full((2,), value)
+    assert made.dtype is dtype
+    assert made.tolist() == [value.item()] * 2
+
+
+def test_arange_of_numpy_ints_is_of_ints() -> None:
+    assert lm.arange(np.int64(3)).dtype is lm.int64
+    assert lm.arange(np.int8(1), np.uint8(9), np.int16(4)).tolist() == [1, 5]
+
+
+def test_an_int_beyond_every_float_is_refused_before_it_overflows() -> None:
+    with pytest.raises(DTypeError, match="add: an int of 4001 bits is beyond every float"):
+        lm.ones(2) + 2**4000
+    with pytest.raises(DTypeError):
+        lm.full((2,), 10**400, dtype=lm.float16)
+
+
+def test_ints_beyond_int64_beside_floats_count_as_floats() -> None:
+    assert lm.tensor([1.0, 2**70], dtype=lm.float64).tolist() == [1.0, 2.0**70]
+    assert lm.tensor(2**70, dtype=lm.float32).item() == 2.0**70
+    with pytest.raises(DTypeError, match="does not fit into int64"):
+        lm.tensor([1, 2**70])
+
+
+def test_numbers_are_rounded_once_to_the_dtype() -> None:
+    # Through float32 this would be a tie, and round to even: down.
+    assert lm.tensor(1 + 2**-11 + 2**-40, dtype=lm.float16).item() == 1 + 2**-10
+    assert lm.tensor([1e300]).tolist() == [float("inf")]
+
+
+def test_ints_that_do_not_fit_are_refused_whatever_holds_them() -> None:
+    for value in ([300], np.array([300]), lm.tensor([300]), [lm.tensor(300)]):
+        with pytest.raises(DTypeError, match="300"):
+            lm.tensor(value, dtype=lm.uint8)
+    x = lm.zeros((2,), dtype=lm.uint8)
+    with pytest.raises(DTypeError):
+        x[:] = [1, 300]
+    with pytest.raises(DTypeError):
+        x.copy_([1, 300])
+    assert x.tolist() == [0, 0]
+
+
+def test_numbers_beside_tensors_are_weak() -> None:
+    half = lm.tensor(1.5, dtype=lm.float16)
+    assert lm.tensor([half, 2, [3.0][0]]).dtype is lm.float16
+    assert lm.tensor([[half, 2], [3, 4]]).tolist() == [[1.5, 2.0], [3.0, 4.0]]
+    with pytest.raises(KindError):
+        lm.tensor([lm.tensor(1), 2.5])
+
+
+def test_a_list_is_written_into_bfloat16() -> None:
+    x = lm.zeros((3,), dtype=lm.bfloat16)
+    x[:] = [1.5, 2, 3.0]
+    assert x.tolist() == [1.5, 2.0, 3.0]
+    assert x.at[:2].set([0.5, 0.25]).tolist() == [0.5, 0.25, 3.0]
+    assert x.copy_([4, 5, 6]).tolist() == [4.0, 5.0, 6.0]
+
+
+@pytest.mark.parametrize("depth", [17, 60, 100_000])
+def test_lists_nested_deeper_than_axes_are_refused(depth: int) -> None:
+    nested: Any = 0.0
+    for _ in range(depth):
+        nested = [nested]
+    with pytest.raises(ShapeError, match="deeper than 16"):
+        lm.tensor(nested)
+
+
+def test_a_list_that_holds_itself_is_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ShapeError, match="deeper than 16"):
+        lm.tensor(endless)
