@@ -52,7 +52,10 @@ def int_arrays(draw: Any, length: int, picked: tuple[int, ...]) -> Index:
         shape = (*shape[:-1], 0) if shape else (0,)
     random = np.random.default_rng(seed)
     array = random.integers(low, max(length, 1), shape).astype(dtype.numpy_name)
-    forms = [lm.tensor(array)] + ([array.tolist(), array] if array.ndim else [])
+    forms = [lm.tensor(array)]
+    if array.ndim:
+        # An empty list has no shape but (0,).
+        forms += [array, array.tolist()] if array.size or array.ndim == 1 else [array]
     return Index(array.astype(np.int64), draw(st.sampled_from(forms)))
 
 
@@ -66,21 +69,19 @@ def masks(draw: Any, lengths: tuple[int, ...]) -> Index:
 
 
 @st.composite
-def indices(draw: Any, shape: tuple[int, ...]) -> Index:
-    """An index of a tensor of this shape; seldom one that fits badly."""
-    picked = draw(shapes(max_rank=2, max_length=3))
-    with_arrays = draw(st.booleans())
+def items_for(
+    draw: Any, lengths: tuple[int, ...], picked: tuple[int, ...], with_arrays: bool
+) -> list[Index]:
+    """Items that stand on axes of these lengths."""
     items: list[Index] = []
     axis = 0
-    while axis < len(shape):
-        length = shape[axis]
-        kinds = ["slice", "int", "stop"] if length else ["slice", "stop"]
+    while axis < len(lengths):
+        length = lengths[axis]
+        kinds = ["slice", "int"] if length else ["slice"]
         if with_arrays:
             kinds += ["array", "array", "mask"]
         kind = draw(st.sampled_from(kinds))
         rank = 1
-        if kind == "stop":
-            break
         if kind == "slice":
             items.append(draw(slices(length)))
         elif kind == "int":
@@ -88,13 +89,23 @@ def indices(draw: Any, shape: tuple[int, ...]) -> Index:
         elif kind == "array":
             items.append(draw(int_arrays(length, picked)))
         else:
-            rank = draw(st.integers(1, min(2, len(shape) - axis)))
-            items.append(draw(masks(shape[axis : axis + rank])))
+            rank = draw(st.integers(1, min(2, len(lengths) - axis)))
+            items.append(draw(masks(lengths[axis : axis + rank])))
         axis += rank
+    return items
+
+
+@st.composite
+def indices(draw: Any, shape: tuple[int, ...]) -> Index:
+    """An index of a tensor of this shape; index arrays may fail to broadcast together."""
+    picked = draw(shapes(max_rank=2, max_length=3))
+    with_arrays = draw(st.booleans())
+    head = draw(st.integers(0, len(shape)))
+    items = draw(items_for(shape[:head], picked, with_arrays))
     if draw(st.booleans()):
-        place = draw(st.integers(0, len(items)))
-        # The rest of the axes may have items of their own, after the ellipsis.
-        items.insert(place, Index(Ellipsis, Ellipsis))
+        tail = draw(st.integers(head, len(shape)))
+        items.append(Index(Ellipsis, Ellipsis))
+        items += draw(items_for(shape[tail:], picked, with_arrays))
     for _ in range(draw(st.integers(0, 2))):
         items.insert(draw(st.integers(0, len(items))), Index(None, None))
     if len(items) == 1 and draw(st.booleans()):
@@ -286,6 +297,24 @@ def test_take_and_take_along_axis_are_numpys(data, shape):
     where[axis] = places
     np.add.at(added, tuple(where), values)
     check_same(lm.scatter_add(t, lm.tensor(places), lm.tensor(values), axis=axis), added)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        (slice(None), [0, 1], ..., 0),
+        (slice(None), [0, 1], ..., [1, 0]),
+        (slice(None), 0, ..., [0, 1]),
+        (slice(None), [0, 1], [1, 0], ...),
+        (..., slice(None), [0, 1], 0),
+    ],
+)
+def test_an_ellipsis_that_stands_for_no_axis_still_parts_index_arrays(index):
+    a = numbered((3, 2, 2))
+    check_same(lm.tensor(a)[index], a[index])
+    changed = a.copy()
+    changed[index] = [[7], [8]] if a[index].shape == (2, 3) else [7, 8]
+    check_same(lm.tensor(a).at[index].set(changed[index].copy()), changed)
 
 
 @pytest.mark.parametrize("index", [(..., ...), (0, 0, 0), (slice(None, None, 0),)])

@@ -94,6 +94,8 @@ def select(x: Tensor[Any], index: Index) -> Selection:
         if item is None:
             shape.append(1)
             continue
+        if item is Ellipsis:
+            continue
         length = x.shape[axis]
         if isinstance(item, slice):
             starts[axis], sizes[axis], steps[axis] = _slice_of(item, length)
@@ -123,7 +125,10 @@ def select(x: Tensor[Any], index: Index) -> Selection:
 
 
 def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
-    """One item for each axis of `x` and each new one: the ellipsis filled in, masks as indices."""
+    """One item for each axis of `x` and each new one: the ellipsis filled in, masks as indices.
+
+    An ellipsis that stands for nothing stays.
+    """
     _check_masks(x, index)
     items: list[Any] = []
     for item in index if isinstance(index, tuple) else (index,):
@@ -140,7 +145,8 @@ def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
         raise ArgumentError("index: more than one ... in an index", op="index")
     fill = [slice(None)] * (x.ndim - consumed)
     if gaps:
-        items[gaps[0] : gaps[0] + 1] = fill
+        # Where it stands for no axis at all it still parts the index tensors around it, as NumPy's.
+        items[gaps[0] : gaps[0] + 1] = fill or [Ellipsis]
     else:
         items.extend(fill)
     return items
