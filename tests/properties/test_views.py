@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lumus as lm
-from lumus.errors import ReadOnlyError
+from lumus.errors import ReadOnlyError, SavedTensorMutatedError
 from tests.properties.strategies import EXAMPLES, check_same, shapes
 
 LARGEST = 400
@@ -217,3 +217,54 @@ def test_a_repeated_element_is_writable_again_once_only_one_is_left(writer):
     assert base.tolist() == [5, 6]
     writer(repeated[1])
     assert base.tolist() == writer(lm.tensor([5, 6])).tolist()
+
+
+@st.composite
+def pairs_of_chains(draw: Any) -> tuple[tuple[int, ...], list[Step], list[Step]]:
+    """The shape of a base, and two chains of views of it."""
+    shape = draw(shapes(max_rank=3).filter(math.prod))
+    found = []
+    for _ in range(2):
+        made: list[Step] = []
+        model = np.arange(math.prod(shape)).reshape(shape)
+        for _ in range(draw(st.integers(0, 3))):
+            step = draw(steps(model.shape))
+            following = step.of_array(model)
+            if following.size <= LARGEST and following.ndim <= 6:
+                model = following
+                made.append(step)
+        found.append(made)
+    return shape, found[0], found[1]
+
+
+@EXAMPLES
+@given(pairs_of_chains())
+def test_a_write_to_what_backward_needs_is_told_and_no_other_write_is(chains_of_base):
+    shape, read, written = chains_of_base
+    a, t = numbered(shape, lm.float64)
+    reader, writer = t, t
+    seen, target = a, a
+    for step in read:
+        seen, reader = step.of_array(seen), step.of_tensor(reader)
+    for step in written:
+        target, writer = step.of_array(target), step.of_tensor(writer)
+    needed = set(seen.ravel()) if np.shares_memory(seen, a) else set()
+    changed = set(target.ravel()) if np.shares_memory(target, a) else set()
+    w = lm.ones(seen.shape, dtype=lm.float64, requires_grad=True)
+    product = w * reader
+    expected = np.array(seen)
+    try:
+        writer.add_(0.5)
+    except ReadOnlyError:
+        changed = set()
+    try:
+        grad = product.backward(lm.ones(seen.shape, dtype=lm.float64))[w]
+    except SavedTensorMutatedError:
+        # Regions are compared, so a write between the elements that are needed may be told as well.
+        assert needed
+        assert changed
+        assert min(needed) <= max(changed)
+        assert min(changed) <= max(needed)
+    else:
+        assert not needed & changed
+        check_same(grad, expected)
