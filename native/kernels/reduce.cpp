@@ -4,7 +4,7 @@
 // leaves one of two cases: the fastest axis is reduced ("rows": each output consumes runs of
 // neighbours) or it is kept ("columns": neighbours belong to different outputs and rows are added
 // lane by lane). Elements that are not contiguous, or not of the type that is accumulated, pass
-// through a tile in the level-1 cache. Narrow dense columns (C < 64) are read several rows at a
+// through a tile in the level-1 cache. Narrow dense columns are read several rows at a
 // time as one wide row.
 //
 // Aliasing. The output is contiguous and shares nothing with the input.
@@ -15,7 +15,7 @@
 //
 // Numerics. float32 and half sums add at most 32 float32 numbers in a lane, then continue in
 // float64, and round once at the end; means divide before that rounding. float64 sums are blocked
-// pairwise (at most 64 additions in a lane, 128 blocks, then the tree). Products of floating types
+// (at most 64 additions in a lane, 128 blocks, then the tree). Products of floating types
 // run in float64. Integer sums and products wrap in int64. A NaN makes max and min NaN.
 #include "kernels/reduce.h"
 
@@ -230,6 +230,7 @@ void Sink::put(const void* partials, std::int64_t count, std::int64_t offset,
   const std::byte* from = static_cast<const std::byte*>(partials);
   for (std::int64_t done = 0; done < count; done += kBatch) {
     const std::int64_t now = smaller(kBatch, count - done);
+    std::byte* const place = to + done * step;
     if (is_floating) {
       double wide[kBatch];
       if (partial_type == PartialType::f64) {
@@ -242,7 +243,7 @@ void Sink::put(const void* partials, std::int64_t count, std::int64_t offset,
       if (divisor != 0) {
         for (std::int64_t i = 0; i < now; ++i) wide[i] /= divisor;
       }
-      kNarrowers<double>[code](wide, now, to + done* step, stride);
+      kNarrowers<double>[code](wide, now, place, stride);
     } else {
       std::int64_t wide[kBatch];
       switch (partial_type) {
@@ -262,7 +263,7 @@ void Sink::put(const void* partials, std::int64_t count, std::int64_t offset,
           widen_partials<std::int64_t>(from + done * 8, now, wide);
           break;
       }
-      kNarrowers<std::int64_t>[code](wide, now, to + done* step, stride);
+      kNarrowers<std::int64_t>[code](wide, now, place, stride);
     }
   }
 }
@@ -387,7 +388,7 @@ void reduce_by_rows(const Reducer& reducer, const Source& source, const Plan& pl
 // ---- columns: the fastest axis is kept ----------------------------------------------------------
 
 constexpr std::int64_t kColumnBytes = 4096;  // of one row of a chunk
-constexpr std::int64_t kNarrow = 64;         // fewer columns than this are read as wider rows
+constexpr std::int64_t kNarrow = 256;        // fewer columns than this are read as wider rows
 constexpr std::int64_t kGroup = 1024;        // rows whose partial results are merged at once
 constexpr std::int64_t kFewItems = 16;       // fewer chunks than this are cut along the rows, too
 
