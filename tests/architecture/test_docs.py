@@ -39,7 +39,7 @@ def run_examples(test: doctest.DocTest) -> str:
 def test_examples_of_a_page_run(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fenced blocks that begin with `>>>` are run, sharing their names; the others must at least be Python."""
+    """Fenced blocks that begin with `>>>` are run, sharing their names; others must be Python."""
     monkeypatch.chdir(tmp_path)
     text = path.read_text(encoding="utf-8")
     names: dict[str, object] = {}
