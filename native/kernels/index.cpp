@@ -65,6 +65,14 @@ std::int64_t first_outside(const View& indices, std::int64_t bound) {
   return found;
 }
 
+// before + index * stride. An index that will be refused may overflow it.
+LUMUS_INLINE std::int64_t wrapping_offset(std::int64_t before, std::int64_t index,
+                                          std::int64_t stride) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(before) +
+                                   static_cast<std::uint64_t>(index) *
+                                       static_cast<std::uint64_t>(stride));
+}
+
 bool resolve(std::int64_t* offsets, const View& indices, std::int64_t bound, std::int64_t stride,
              bool add) {
   bool any_outside = false;
@@ -79,13 +87,13 @@ bool resolve(std::int64_t* offsets, const View& indices, std::int64_t bound, std
             const auto* cells = reinterpret_cast<const Loose<std::int64_t>*>(at);
             for (std::int64_t i = 0; i < count; ++i) {
               any |= is_outside(cells[i], bound);
-              line[i] = from_start(cells[i], bound) * stride;
+              line[i] = wrapping_offset(0, from_start(cells[i], bound), stride);
             }
           } else {
             for (std::int64_t i = 0; i < count; ++i) {
               const std::int64_t index = read_index(at + i * step);
               any |= is_outside(index, bound);
-              line[i] = (add ? line[i] : 0) + from_start(index, bound) * stride;
+              line[i] = wrapping_offset(add ? line[i] : 0, from_start(index, bound), stride);
             }
           }
           outside |= any;
