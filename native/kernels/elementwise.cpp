@@ -461,14 +461,17 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
 // False when it is not one.
 bool run_small(const ElementwiseProgram& program, const View* const* outputs,
                const View* const* inputs, int64_t count) {
-  constexpr int64_t kMaxCount = 256;
+  constexpr int64_t kMaxCount = 512;  // where buffers are needed
   constexpr int kMaxBuffers = 8;
   constexpr int64_t kBufferBytes = kMaxCount * 8;
   const int first_temporary = program.num_inputs + program.num_constants;
   const int first_output = first_temporary + program.num_temporaries;
-  if (count > kMaxCount || count > program.tile) return false;
-  if (program.num_temporaries > kMaxBuffers || first_output + program.num_outputs > 64)
-    return false;
+  int64_t limit = kDirectTile;
+  if (program.num_constants > 0) limit = program.tile;
+  if (program.num_temporaries > 0) limit = smaller(kMaxCount, program.tile);
+  if (count > limit || count * program.cost >= kParallelWork) return false;
+  if (program.num_temporaries > kMaxBuffers) return false;
+  if (first_output + program.num_outputs > 64) return false;
 
   alignas(64) std::byte buffers[kMaxBuffers * kBufferBytes];
   SlotsOf<64> slots(program);
@@ -481,7 +484,7 @@ bool run_small(const ElementwiseProgram& program, const View* const* outputs,
     const int64_t own = num_elements(view);
     if (own == count && is_contiguous(view)) {
       slots[index] = view.data;
-    } else if (own == 1 && num_used < kMaxBuffers) {
+    } else if (own == 1 && num_used < kMaxBuffers && count <= kMaxCount) {
       slots[index] = buffers + num_used++ * kBufferBytes;
       const int64_t stride = 0;
       slots.is_fixed[index] = true;
