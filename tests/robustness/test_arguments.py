@@ -220,9 +220,7 @@ def test_a_wrong_argument_gives_an_error_of_lumus(
 @pytest.mark.parametrize("dtype", ["float32", float, np.float32, np.dtype("int8"), 3])
 def test_a_foreign_dtype_is_told_with_the_one_to_write(name: str, dtype: Any) -> None:
     right = _RIGHT[name]
-    with pytest.raises(
-        DTypeError, match=r"one of lumus.s own, got .*\nhint: (use|there are)"
-    ):
+    with pytest.raises(DTypeError, match=r"one of lumus.s own, got .*\nhint: (use|there are)"):
         getattr(lm, name)(*right, dtype=dtype)
 
 

@@ -348,7 +348,7 @@ def _leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
     pending = [node]
     for one in pending:
         for origin in one.origins:
-            if origin.__class__ is tuple and origin[0] not in found:
+            if isinstance(origin, tuple) and origin[0] not in found:
                 if len(found) == MAX_NODES_LOOKED_AT:
                     return None
                 found[origin[0]] = None

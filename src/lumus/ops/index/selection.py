@@ -143,7 +143,7 @@ def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
     gaps = [position for position, item in enumerate(items) if item is Ellipsis]
     if len(gaps) > 1:
         raise ArgumentError("index: more than one ... in an index", op="index")
-    fill = [slice(None)] * (x.ndim - consumed)
+    fill: list[Any] = [slice(None)] * (x.ndim - consumed)
     if gaps:
         # Where it stands for no axis at all it still parts the index tensors around it, as NumPy's.
         items[gaps[0] : gaps[0] + 1] = fill or [Ellipsis]
