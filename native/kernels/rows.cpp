@@ -549,7 +549,7 @@ void run_rows(const View* const* arrays, int axis) {
     const auto run = [&](std::int64_t begin, std::int64_t end) {
       std::int64_t at[kNumArrays];
       if constexpr (kNumArrays == 2) {
-        const std::int64_t together = larger(1, smaller(kRowsAtOnce, kBlock * 4 / length));
+        const std::int64_t together = larger(1, smaller(kRowsAtOnce, kBlock * 2 / length));
         for (std::int64_t index = begin; index < end; index += together) {
           const std::int64_t now = smaller(together, end - index);
           const Element* from[kRowsAtOnce];
