@@ -12,6 +12,7 @@ namespace nb = nanobind;
 void bind_array(nb::module_& m);
 void bind_call_site(nb::module_& m);
 void bind_copy(nb::module_& m);
+void bind_dispatch(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_elementwise(nb::module_& m);
 void bind_index(nb::module_& m);
@@ -32,6 +33,7 @@ NB_MODULE(_native, m) {
   bind_array(m);
   bind_call_site(m);
   bind_copy(m);
+  bind_dispatch(m);
   bind_dlpack(m);
   bind_elementwise(m);
   bind_index(m);

@@ -1,7 +1,7 @@
 """Types of the native module. What each function does is described where it is bound."""
 
 from types import CodeType
-from typing import TypedDict, final
+from typing import Any, TypedDict, final
 
 from typing_extensions import CapsuleType
 
@@ -93,6 +93,12 @@ class Site:
 
 def call_site() -> Site: ...
 def set_internal_prefixes(prefixes: tuple[str, ...], /) -> None: ...
+
+# ------------------------------------------------------------------------------------ dispatch
+
+def apply(name: str, *inputs: Any, **attrs: Any) -> Any: ...
+def bind_dispatch(parts: dict[str, object], /) -> None: ...
+def forget_plans() -> None: ...
 
 # ------------------------------------------------------------------------------------ elementwise
 

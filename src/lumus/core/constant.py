@@ -23,6 +23,8 @@ Number = bool | int | float
 
 MAX_CONSTANTS = 4096
 _constants: dict[Any, Any] = {}
+FLOATS: dict[tuple[float, DType[Any], Device], Tensor[Any]] = {}
+"""The constants of floats that are not zero, for who meets them often; filled by `constant`."""
 
 
 def constant(value: Number, dtype: DType[Any], device: Device, op: str) -> Tensor[Any]:
@@ -42,7 +44,10 @@ def constant(value: Number, dtype: DType[Any], device: Device, op: str) -> Tenso
         found.data.freeze()
         if len(_constants) >= MAX_CONSTANTS:
             _constants.clear()
+            FLOATS.clear()
         _constants[key] = found
+        if value and value.__class__ is float:
+            FLOATS[value, dtype, device] = found
     result: Tensor[Any] = found
     return result
 

@@ -1,8 +1,8 @@
 """`apply`, the one choke point through which every op runs, eager or traced, recorded or not.
 
 The hot path is short: what `infer` and the choice of kernel return is kept per signature, in
-`core.plan`. Recording happens here, above the interpreters, so that the ops of a backward pass are
-dispatched, and can be traced, like any others.
+`core.plan`, and native code goes from a signature to its result. Recording happens here, above the
+interpreters, so that the ops of a backward pass are dispatched, and can be traced, like any others.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from lumus import _native
-from lumus.core import construct
 from lumus.core.argument import check_arguments
+from lumus.core.construct import new_tensor
 from lumus.core.device import out_of_memory
 from lumus.core.index_errors import index_error
 from lumus.core.kinds import TITLE
@@ -20,69 +20,53 @@ from lumus.core.mode import MODE, Mode
 from lumus.core.op import Needs
 from lumus.core.plan import PLANS, Plan, make_plan
 from lumus.core.record import Cut, CutReason, Node, Origin
+from lumus.core.scalar.expressions import Expression
 from lumus.core.site import call_site
 
 if TYPE_CHECKING:
     from lumus.core.tensor import Tensor
 
-_new: Any = object.__new__
 
-
-def apply(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
-    """Runs op `name` on tensors with static arguments `attrs`, and records it if need be.
-
-    `attrs` are given in the order of the op's dataclass (a miss of the cache checks it).
-    """
-    count = len(inputs)
+def find_plan(name: str, *inputs: Tensor[Any], **attrs: Any) -> Plan:
+    """The plan of a signature, made if it has not been met before."""
     try:
-        if count == 2:
-            x, y = inputs
-            key: Any = (name, x.spec, y.spec, *attrs.values()) if attrs else (name, x.spec, y.spec)
-        elif count == 1:
-            x = y = inputs[0]
-            key = (name, x.spec, *attrs.values()) if attrs else (name, x.spec)
-        else:
-            x = y = inputs[0]
-            key = (name, *[tensor.spec for tensor in inputs], *attrs.values())
+        key = (name, *[tensor.spec for tensor in inputs], *attrs.values())
         plan = PLANS.get(key)
     except (AttributeError, TypeError):
         check_arguments(name, inputs, attrs)
         raise
-    if plan is None:
-        plan = make_plan(key, name, inputs, attrs)
+    return make_plan(key, name, inputs, attrs) if plan is None else plan
+
+
+def apply_any(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
+    """`apply` in full, for every case."""
+    plan = find_plan(name, *inputs, **attrs)
     mode = MODE.get()
     if mode.interpreter is None:
         try:
-            if count == 2:
-                data = plan.run(x.data, y.data)
-            elif count == 1:
-                data = plan.run(x.data)
-            else:
-                data = plan.run(*[tensor.data for tensor in inputs])
+            data = plan.run(*[tensor.data for tensor in inputs])
         except _native.IndexOutOfRange as error:
             raise index_error(name, error) from None
         except MemoryError:
             raise out_of_memory(name, plan.output) from None
     else:
         data = mode.interpreter.run(plan, inputs)
-    output = _new(construct.tensor_class)  # new_tensor, written out: this is the hot path
-    output.data = data
-    output.spec = plan.output
-    output.origin = None
-    if not mode.tracks:
-        return output
-    if count <= 2:
-        if x.origin is not None or y.origin is not None:
-            _connect(plan, inputs, output, mode)
-        return output
-    for tensor in inputs:
-        if tensor.origin is not None:
-            _connect(plan, inputs, output, mode)
-            break
+    output = new_tensor(data, plan.output)
+    if mode.tracks and any(tensor.origin is not None for tensor in inputs):
+        connect(plan, inputs, output, mode)
     return output
 
 
-def _connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], mode: Mode) -> None:
+apply = _native.apply
+"""Runs op `name` on tensors with static arguments `attrs`, and records it if need be.
+
+``apply(name, *inputs, **attrs)``, with `attrs` in the order of the op's class of them (a new
+signature is checked for it). The common case runs in native code (native/bind/dispatch.cpp), which
+does as `apply_any` and hands it the rest.
+"""
+
+
+def connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], mode: Mode) -> None:
     """Hangs the output on the graph of the inputs, or notes why it is not on it."""
     op = plan.op
     assert op is not None
@@ -128,3 +112,20 @@ def _origins(inputs: tuple[Tensor[Any], ...]) -> tuple[tuple[Origin, ...], Needs
     origins = tuple([one.origin for one in inputs])
     needs = tuple([origin.__class__ is tuple for origin in origins])
     return origins, needs if True in needs else _NOTHING
+
+
+def bind_tensor_class(cls: type[Tensor[Any]]) -> None:
+    """Tells the native part of `apply` whose slots it reads; called once, by core.tensor."""
+    _native.bind_dispatch(
+        {
+            "tensor": cls,
+            "expression": Expression,
+            "mode_variable": MODE,
+            "mode": Mode,
+            "plan": Plan,
+            "apply_any": apply_any,
+            "find_plan": find_plan,
+            "connect": connect,
+            "index_out_of_range": _native.IndexOutOfRange,
+        }
+    )

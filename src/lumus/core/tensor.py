@@ -16,10 +16,10 @@ import numpy as np
 
 from lumus.core.broadcast import normalize_axes, normalize_axis, normalize_shape
 from lumus.core.composite import call
-from lumus.core.constant import constant
+from lumus.core.constant import FLOATS, constant
 from lumus.core.construct import new_tensor, register_tensor_class
 from lumus.core.device import Device
-from lumus.core.dispatch import apply
+from lumus.core.dispatch import apply, bind_tensor_class
 from lumus.core.dtypes import DType, bfloat16, float32
 from lumus.core.kinds import A_TENSOR, Bool, Float, Int, K, Kind
 from lumus.core.record import Cut, Leaf, Node, Origin
@@ -54,6 +54,10 @@ def operand(like: Tensor[Any], other: Any, op: str) -> Tensor[Any] | None:
 def _binary(name: str, x: Tensor[Any], y: Any) -> Any:
     if y.__class__ is float:  # before all else: it is the most frequent, with a tensor
         spec = x.spec
+        if y:  # 0.0 and -0.0 are equal, but not the same constant
+            known = FLOATS.get((y, spec.dtype, spec.device))
+            if known is not None:
+                return apply(name, x, known)
         return apply(name, x, constant(y, spec.dtype, spec.device, name))
     if not isinstance(y, Tensor):
         y = operand(x, y, name)
@@ -940,6 +944,7 @@ class Tensor(Generic[K]):
 
 
 register_tensor_class(Tensor)
+bind_tensor_class(Tensor)
 
 
 def require_operand(like: Tensor[Any], other: Any, op: str) -> Tensor[Any]:

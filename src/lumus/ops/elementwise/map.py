@@ -62,12 +62,21 @@ class Map(ElementwiseOp):
         return MapRecord(attrs.expression, tuple([Saved(tensor) for tensor in inputs]), needs)
 
 
-def fused(expression: Expression, *tensors: Tensor[Float]) -> Tensor[Float]:
+def fused(
+    expression: Expression,
+    x: Tensor[Float],
+    y: Tensor[Float] | None = None,
+    *more: Tensor[Float],
+) -> Tensor[Float]:
     """`expression` of Float tensors, broadcast together, in one pass; differentiable to any order.
 
     The expression is built once, where it is used; that of a vjp by `gradient_rule`.
     """
-    return apply("map", *tensors, expression=expression)
+    if y is None:
+        return apply("map", x, expression=expression)
+    if not more:  # a call without unpacking is half the cost of one with it
+        return apply("map", x, y, expression=expression)
+    return apply("map", x, y, *more, expression=expression)
 
 
 def gradient_rule(function: Callable[..., Scalar]) -> Expression:

@@ -1,0 +1,223 @@
+// `apply` for the common case: eager, one or two tensors, a signature that has been met before.
+//
+// It does what core/dispatch.py spells out in Python (`apply_any`), with the slots of tensors,
+// plans and modes read at their offsets, and hands everything else to that function: a new
+// signature, three or more inputs, static arguments other than one expression, a tracing
+// interpreter, anything that is not a tensor. Recording stays in Python.
+//
+// Kept signatures hold references to their keys, so an address cannot come to mean another object.
+// Used under the interpreter lock.
+#include <nanobind/nanobind.h>
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nb = nanobind;
+
+namespace lumus {
+namespace {
+
+// Where a slot of a Python class lies in its instances.
+struct Slot {
+  Py_ssize_t offset = 0;
+
+  PyObject* get(PyObject* object) const {
+    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
+  }
+  // Fills a slot of a new object, which is empty.
+  void fill(PyObject* object, PyObject* value) const {
+    *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset) = Py_NewRef(value);
+  }
+};
+
+Slot slot_of(nb::handle cls, const char* name) {
+  nb::object descriptor = nb::getattr(cls, name);
+  if (!PyObject_TypeCheck(descriptor.ptr(), &PyMemberDescr_Type)) {
+    throw nb::type_error("a slot was expected");
+  }
+  return {reinterpret_cast<PyMemberDescrObject*>(descriptor.ptr())->d_member->offset};
+}
+
+struct Signature {
+  PyObject* name;
+  PyObject* expression;  // of a keyword argument, or null
+  PyObject* x_spec;
+  PyObject* y_spec;  // null for one input
+
+  bool operator==(const Signature& other) const {
+    return name == other.name && expression == other.expression && x_spec == other.x_spec &&
+           y_spec == other.y_spec;
+  }
+  std::size_t hash() const {
+    std::uintptr_t mixed = reinterpret_cast<std::uintptr_t>(name);
+    for (PyObject* part : {expression, x_spec, y_spec}) {
+      mixed = (mixed ^ (reinterpret_cast<std::uintptr_t>(part) >> 4)) * 0x9e3779b97f4a7c15ull;
+    }
+    return mixed >> 20;
+  }
+};
+
+class Dispatch {
+ public:
+  void bind(nb::dict parts) {
+    forget();
+    tensor_class_ = take(parts, "tensor");
+    expression_class_ = take(parts, "expression");
+    mode_variable_ = take(parts, "mode_variable");
+    apply_any_ = take(parts, "apply_any");
+    find_plan_ = take(parts, "find_plan");
+    connect_ = take(parts, "connect");
+    index_out_of_range_ = take(parts, "index_out_of_range");
+    data_ = slot_of(tensor_class_, "data");
+    spec_ = slot_of(tensor_class_, "spec");
+    origin_ = slot_of(tensor_class_, "origin");
+    nb::object plan_class = nb::borrow(parts["plan"]);
+    run_ = slot_of(plan_class, "run");
+    output_ = slot_of(plan_class, "output");
+    nb::object mode_class = nb::borrow(parts["mode"]);
+    interpreter_ = slot_of(mode_class, "interpreter");
+    tracks_ = slot_of(mode_class, "tracks");
+  }
+
+  void forget() {
+    for (Entry& entry : entries_) {
+      if (!entry.plan) continue;
+      PyObject* parts[] = {entry.key.name, entry.key.expression, entry.key.x_spec, entry.key.y_spec,
+                           entry.plan};
+      entry = {};
+      for (PyObject* part : parts) Py_XDECREF(part);
+    }
+  }
+
+  PyObject* apply(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    const Py_ssize_t num_keywords = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    if (count < 2 || count > 3 || num_keywords > 1) return apply_any(args, count, keywords);
+    PyObject* x = args[1];
+    PyObject* y = count == 3 ? args[2] : nullptr;
+    PyObject* expression = num_keywords ? args[count] : nullptr;
+    if (!is_tensor(x) || (y && !is_tensor(y)) ||
+        (expression && Py_TYPE(expression) != as_type(expression_class_))) {
+      return apply_any(args, count, keywords);
+    }
+    PyObject* mode;
+    if (PyContextVar_Get(mode_variable_, nullptr, &mode) < 0) return nullptr;
+    Py_DECREF(mode);  // the context, or the variable as its default, keeps it
+    const Signature key{args[0], expression, spec_.get(x), y ? spec_.get(y) : nullptr};
+    // A tensor without its slots is a mistake that is told in Python.
+    const bool whole = key.x_spec && data_.get(x) && (!y || (key.y_spec && data_.get(y)));
+    if (interpreter_.get(mode) != Py_None || !whole) return apply_any(args, count, keywords);
+    PyObject* plan = find(key, args, count, keywords);
+    if (!plan) return PyErr_Occurred() ? nullptr : apply_any(args, count, keywords);
+
+    PyObject* data[] = {nullptr, data_.get(x), y ? data_.get(y) : nullptr};
+    nb::object run = nb::borrow(run_.get(plan));  // the first run replaces it
+    PyObject* result = PyObject_Vectorcall(
+        run.ptr(), data + 1, static_cast<std::size_t>(y ? 2 : 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+        nullptr);
+    if (!result) {
+      if (!PyErr_ExceptionMatches(index_out_of_range_) &&
+          !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        return nullptr;
+      }
+      PyErr_Clear();  // it happens again there, and is told as the user's mistake
+      return apply_any(args, count, keywords);
+    }
+    PyTypeObject* type = as_type(tensor_class_);
+    PyObject* output = type->tp_alloc(type, 0);
+    if (!output) {
+      Py_DECREF(result);
+      return nullptr;
+    }
+    data_.fill(output, result);
+    Py_DECREF(result);
+    spec_.fill(output, output_.get(plan));
+    origin_.fill(output, Py_None);
+    if (tracks_.get(mode) == Py_True &&
+        (origin_.get(x) != Py_None || (y && origin_.get(y) != Py_None)) &&
+        !connected(plan, x, y, output, mode)) {
+      Py_DECREF(output);
+      return nullptr;
+    }
+    return output;
+  }
+
+ private:
+  static constexpr std::size_t kEntries = 8192, kProbes = 8;
+  struct Entry {
+    Signature key{};
+    PyObject* plan = nullptr;
+  };
+
+  static PyObject* take(nb::dict parts, const char* name) {
+    return nb::borrow(parts[name]).release().ptr();  // for the life of the process
+  }
+  static PyTypeObject* as_type(PyObject* cls) { return reinterpret_cast<PyTypeObject*>(cls); }
+
+  bool is_tensor(PyObject* object) const {
+    return Py_TYPE(object) == as_type(tensor_class_) ||
+           PyType_IsSubtype(Py_TYPE(object), as_type(tensor_class_));
+  }
+
+  PyObject* apply_any(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    return PyObject_Vectorcall(apply_any_, args, static_cast<std::size_t>(count), keywords);
+  }
+
+  // The plan of a signature (borrowed); null with an error set, or without one to go the long way.
+  PyObject* find(const Signature& key, PyObject* const* args, Py_ssize_t count,
+                 PyObject* keywords) {
+    std::size_t at = key.hash() % kEntries;
+    for (std::size_t probe = 0; probe < kProbes; ++probe, at = (at + 1) % kEntries) {
+      if (entries_[at].key == key && entries_[at].plan) return entries_[at].plan;
+      if (!entries_[at].plan) break;
+    }
+    PyObject* plan =
+        PyObject_Vectorcall(find_plan_, args, static_cast<std::size_t>(count), keywords);
+    if (!plan) return nullptr;
+    if (entries_[at].plan) forget();  // full around here: start over
+    at = key.hash() % kEntries;
+    while (entries_[at].plan) at = (at + 1) % kEntries;
+    entries_[at] = {key, plan};
+    for (PyObject* part : {key.name, key.expression, key.x_spec, key.y_spec}) Py_XINCREF(part);
+    return plan;
+  }
+
+  bool connected(PyObject* plan, PyObject* x, PyObject* y, PyObject* output, PyObject* mode) {
+    nb::object inputs = nb::steal(y ? PyTuple_Pack(2, x, y) : PyTuple_Pack(1, x));
+    if (!inputs.is_valid()) return false;
+    PyObject* args[] = {nullptr, plan, inputs.ptr(), output, mode};
+    PyObject* none =
+        PyObject_Vectorcall(connect_, args + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    Py_XDECREF(none);
+    return none != nullptr;
+  }
+
+  PyObject* tensor_class_ = nullptr;
+  PyObject* expression_class_ = nullptr;
+  PyObject* mode_variable_ = nullptr;
+  PyObject* apply_any_ = nullptr;
+  PyObject* find_plan_ = nullptr;
+  PyObject* connect_ = nullptr;
+  PyObject* index_out_of_range_ = nullptr;
+  Slot data_, spec_, origin_, run_, output_, interpreter_, tracks_;
+  Entry entries_[kEntries];
+};
+Dispatch dispatch;
+
+PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  return dispatch.apply(args, count, keywords);
+}
+
+PyMethodDef apply_definition = {
+    "apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)),
+    METH_FASTCALL | METH_KEYWORDS,
+    "apply(name, *inputs, **attrs)\n--\n\nRuns an op by name; see lumus.core.dispatch."};
+
+}  // namespace
+}  // namespace lumus
+
+void bind_dispatch(nb::module_& m) {
+  m.attr("apply") = nb::steal(PyCFunction_New(&lumus::apply_definition, nullptr));
+  m.def("bind_dispatch", [](nb::dict parts) { lumus::dispatch.bind(parts); });
+  m.def("forget_plans", [] { lumus::dispatch.forget(); });
+}
