@@ -6,7 +6,7 @@ from typing import Literal
 
 from lumus.core.argument import check_tensors, real
 from lumus.core.dispatch import apply
-from lumus.core.dtypes import int64
+from lumus.core.dtypes import float32, int64, is_half
 from lumus.core.kinds import Bool, Float, Int
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
@@ -162,6 +162,19 @@ def _nll(
         losses = where(kept, losses, 0.0)
     if reduction == "none":
         return losses
+    if is_half(losses.dtype):
+        # The sum that a mean divides, and the count, may be beyond half precision.
+        wide_weights = None if weights is None else weights.astype(float32)
+        return _reduced(losses.astype(float32), wide_weights, kept, reduction).astype(losses.dtype)
+    return _reduced(losses, weights, kept, reduction)
+
+
+def _reduced(
+    losses: Tensor[Float],
+    weights: Tensor[Float] | None,
+    kept: Tensor[Bool] | None,
+    reduction: Reduction,
+) -> Tensor[Float]:
     total = losses.sum()
     if reduction == "sum":
         return total

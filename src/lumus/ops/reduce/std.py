@@ -7,6 +7,7 @@ from typing import Any
 from lumus.core.argument import axes_of
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
+from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, register
 from lumus.core.record import Record, Saved, record, saved_output
@@ -59,5 +60,8 @@ def std(
     1.0
     """
     axes = axes_of("std", x, axis)
+    if is_half(x.dtype):
+        wide = std(x.astype(float32), axes, correction=correction, keepdims=keepdims)
+        return wide.astype(x.dtype)
     spread_out = var(x, axes, correction=correction, keepdims=keepdims)
     return apply("root", spread_out)

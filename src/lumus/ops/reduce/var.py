@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lumus.core.argument import axes_of, finite
 from lumus.core.composite import composite
+from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import Float
 from lumus.core.tensor import Axes, Tensor
 from lumus.ops.reduce.axes import count_of
@@ -15,8 +16,8 @@ def var(
 ) -> Tensor[Float]:
     """The variance of elements over `axis`: ``sum((x - mean(x))**2) / (n - correction)``.
 
-    Computed in two passes, so a large mean costs no digits. ``correction=1`` is the unbiased form;
-    it is NaN when ``n <= correction``.
+    Computed in two passes, so a large mean costs no digits; half precision in float32, rounded
+    once. ``correction=1`` is the unbiased form; it is NaN when ``n <= correction``.
 
     **Shapes.** The axes in `axis` (all by default) are removed, or kept with length 1 by
     `keepdims`.
@@ -30,6 +31,9 @@ def var(
     """
     axes = axes_of("var", x, axis)
     correction = finite("var", "correction", correction)
+    if is_half(x.dtype):
+        wide = var(x.astype(float32), axes, correction=correction, keepdims=keepdims)
+        return wide.astype(x.dtype)
     centred = x - x.mean(axis=axes, keepdims=True)
     divisor = count_of(x.shape, axes) - correction
     total = centred.square().sum(axis=axes, keepdims=keepdims)
