@@ -83,7 +83,9 @@ class SoftmaxGrad(Kernel):
 
 @frozen
 class MatMul(Kernel):
-    """The matrix product by NumPy's rules."""
+    """The matrix product by NumPy's rules; `transposed` swaps the last two axes of the second."""
+
+    transposed: bool = False
 
 
 @frozen

@@ -44,7 +44,33 @@ def product(x: Any, y: Any) -> Any:
     return c.astype(np.float64) if c.dtype == np.longdouble else c
 
 
+def linear_cases(source: Source) -> Iterable[Case]:
+    shapes = (
+        ((3,), (2, 3)),
+        ((4, 3), (2, 3)),
+        ((2, 4, 3), (5, 3)),
+        ((0, 3), (2, 3)),
+        ((2, 0), (3, 0)),
+    )
+    for x, weight in (*shapes, ((1, 1), (1, 1)), ((5, 67), (9, 67)), ((2, 3), (0, 3))):
+        yield Case(f"shapes {x}, {weight}", (source.draw(x), source.draw(weight)))
+    repeated = np.broadcast_to(source.draw((1, 3)), (4, 3))
+    yield Case("stride 0", (repeated, source.draw((2, 3))))
+
+
+def linear_product(x: Any, weight: Any) -> Any:
+    return product(x, weight.T)
+
+
 SPECS = [
+    OpSpec(
+        name="linear",
+        function=lm.nn.functional.linear,
+        formula=linear_product,
+        cases=linear_cases,
+        absolute=True,
+        tolerance=10,
+    ),
     OpSpec(
         name="matmul",
         function=lm.matmul,
@@ -53,5 +79,5 @@ SPECS = [
         dtypes=(*FLOATS, lm.int64, lm.int32, lm.int16, lm.int8, lm.uint8),
         absolute=True,
         tolerance=10,
-    )
+    ),
 ]

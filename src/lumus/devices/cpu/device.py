@@ -63,10 +63,18 @@ def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
 
 def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Run:
     ensure_blas()
+    product: Run = _native.matmul
+    if kernel.transposed:
+        rank = inputs[1].ndim
+        axes = (*range(rank - 2), rank - 1, rank - 2)
+
+        def product(x: Any, y: Any) -> Any:
+            return _native.matmul(x, y.permute(axes))
+
     if inputs[0].dtype is inputs[1].dtype:
-        return _native.matmul
+        return product
     code = outputs[0].dtype.code
-    return lambda x, y: _native.matmul(_native.cast(x, code), _native.cast(y, code))
+    return lambda x, y: product(_native.cast(x, code), _native.cast(y, code))
 
 
 def _softmax(kernel: k.Softmax, inputs: Specs, outputs: Specs) -> Run:

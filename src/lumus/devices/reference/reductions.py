@@ -82,4 +82,4 @@ def matmul(kernel: k.MatMul, arrays: Sequence[Array], output: Spec) -> Array:
     x, y = widened(arrays[0]), widened(arrays[1])
     if output.dtype.kind == "int":
         x, y = x.astype(output.dtype.name), y.astype(output.dtype.name)
-    return np.asarray(np.matmul(x, y))
+    return np.asarray(np.matmul(x, np.swapaxes(y, -1, -2) if kernel.transposed else y))

@@ -12,6 +12,7 @@ from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, ShapeError
 from lumus.nn.init import uniform
 from lumus.nn.module import Module, Parameter
+from lumus.ops.linalg.linear import linear
 from lumus.ops.random.generator import Generator
 
 
@@ -61,8 +62,7 @@ class Linear(Module):
             raise ShapeError(
                 f"Linear: the last axis must be {self.weight.shape[1]}, got shape {x.shape}"
             )
-        y = x @ self.weight.T
-        return y if self.bias is None else y + self.bias
+        return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         out_features, in_features = self.weight.shape
