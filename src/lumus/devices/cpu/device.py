@@ -68,9 +68,10 @@ def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Run:
         rank = inputs[1].ndim
         axes = (*range(rank - 2), rank - 1, rank - 2)
 
-        def product(x: Any, y: Any) -> Any:
+        def transposed_product(x: Any, y: Any) -> Any:
             return _native.matmul(x, y.permute(axes))
 
+        product = transposed_product
     if inputs[0].dtype is inputs[1].dtype:
         return product
     code = outputs[0].dtype.code
