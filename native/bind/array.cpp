@@ -5,14 +5,12 @@
 #include <nanobind/nanobind.h>
 
 #include <cstring>
-#include <mutex>
-#include <unordered_map>
 
 #include "bind/conversion.h"
+#include "bind/foreign.h"
 #include "bind/release.h"
 #include "kernels/copy.h"
 #include "runtime/overlap.h"
-#include "runtime/spin_lock.h"
 
 namespace nb = nanobind;
 
@@ -168,42 +166,6 @@ PyType_Slot array_slots[] = {
 // ------------------------------------------------------------------------------------ foreign
 // memory
 
-// Storages on memory that a Python object owns, by that object, so that all arrays on one NumPy
-// array share one storage and thereby one version. The table does not keep a storage alive; a
-// storage keeps its owner alive, so an address in the table cannot be reused by another object.
-struct OwnerTable {
-  SpinLock lock;
-  std::unordered_map<void*, Storage*> storages;
-};
-OwnerTable& owner_table = *new OwnerTable;  // never destroyed: storages outlive static destructors
-
-void release_owner(void* owner, Storage* storage) {
-  {
-    std::lock_guard<SpinLock> guard(owner_table.lock);
-    // A new storage may have taken the place between this one's last reference and now.
-    const auto found = owner_table.storages.find(owner);
-    if (found != owner_table.storages.end() && found->second == storage) {
-      owner_table.storages.erase(found);
-    }
-  }
-  release_object(owner);
-}
-
-Storage* storage_of_owner(PyObject* owner, std::byte* low, std::byte* high) {
-  Storage* made = nullptr;
-  {
-    std::lock_guard<SpinLock> guard(owner_table.lock);
-    Storage*& entry = owner_table.storages[owner];
-    if (entry && entry->try_retain()) {
-      entry->widen(low, high);
-      return entry;
-    }
-    Py_INCREF(owner);
-    made = entry = Storage::borrow(low, high - low, false, owner, release_owner);
-  }
-  return made;
-}
-
 Array from_buffer(std::uintptr_t address, std::int64_t nbytes_before, std::int64_t nbytes_after,
                   int dtype, nb::tuple shape, nb::tuple strides, bool readonly, nb::object owner) {
   Array array;
@@ -212,7 +174,7 @@ Array from_buffer(std::uintptr_t address, std::int64_t nbytes_before, std::int64
   array.view.rank = read_integers(shape, array.view.shape);
   read_integers(strides, array.view.strides);
   array.readonly = readonly;
-  // Memory that came from lumus: NumPy holds it by a memoryview of an Array.
+  // Memory that came from lumus: NumPy holds it by a memoryview of an Array, or by a capsule.
   PyObject* base = owner.ptr();
   if (PyMemoryView_Check(base)) base = PyMemoryView_GET_BUFFER(base)->obj;
   const Array* original = nullptr;
@@ -220,8 +182,8 @@ Array from_buffer(std::uintptr_t address, std::int64_t nbytes_before, std::int64
     array.storage = original->storage;
     return array;
   }
-  array.storage = StorageRef(storage_of_owner(owner.ptr(), array.view.data - nbytes_before,
-                                              array.view.data + nbytes_after));
+  array.storage = storage_of_owner(owner.ptr(), array.view.data - nbytes_before,
+                                   array.view.data + nbytes_after);
   return array;
 }
 

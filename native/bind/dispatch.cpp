@@ -107,7 +107,9 @@ class Dispatch {
     // A tensor without its slots is a mistake that is told in Python.
     const bool whole = key.x_spec && data_.get(x) && (!y || (key.y_spec && data_.get(y)));
     if (interpreter_.get(mode) != Py_None || !whole) return apply_any(args, count, keywords);
-    PyObject* plan = find(key, args, count, keywords);
+    // Held: another thread may make the table forget while a kernel runs without the lock.
+    const nb::object held = nb::borrow(find(key, args, count, keywords));
+    PyObject* const plan = held.ptr();
     if (!plan) return PyErr_Occurred() ? nullptr : apply_any(args, count, keywords);
 
     PyObject* data[] = {nullptr, data_.get(x), y ? data_.get(y) : nullptr};

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bind/conversion.h"
+#include "bind/foreign.h"
 #include "runtime/array.h"
 #include "runtime/overlap.h"
 
@@ -77,7 +78,9 @@ struct Exported {
 
 template <class Managed>
 void delete_exported(Managed* self) {
-  delete static_cast<Exported<Managed>*>(self->context);
+  auto* const exported = static_cast<Exported<Managed>*>(self->context);
+  forget_export(exported->array.storage.get());
+  delete exported;
 }
 
 template <class Managed>
@@ -102,6 +105,7 @@ nb::object export_array(const Array& array, Managed** made) {
     delete exported;
     throw nb::python_error();
   }
+  note_export(exported->array.storage.get());
   return nb::steal(capsule);
 }
 
@@ -177,10 +181,12 @@ Array import_tensor(PyObject* capsule, Managed* managed) {
   array.view = view_of(managed->tensor);
   array.readonly = managed->readonly();
   const ByteHull hull = hull_of(array.view);
-  if (PyCapsule_SetName(capsule, Managed::used_name)) throw nb::python_error();
+  bool is_known;
   array.storage =
-      StorageRef(Storage::borrow(const_cast<std::byte*>(hull.low), hull.high - hull.low,
-                                 managed->readonly(), managed, release_imported<Managed>));
+      storage_of_import(const_cast<std::byte*>(hull.low), const_cast<std::byte*>(hull.high),
+                        managed, release_imported<Managed>, &is_known);
+  // The capsule of known memory stays unused: its destructor gives back what it holds.
+  if (!is_known && PyCapsule_SetName(capsule, Managed::used_name)) throw nb::python_error();
   return array;
 }
 

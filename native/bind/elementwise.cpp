@@ -7,6 +7,7 @@
 
 #include "bind/conversion.h"
 #include "bind/program.h"
+#include "bind/release.h"
 #include "kernels/elementwise.h"
 #include "runtime/array.h"
 #include "runtime/elementwise_program.h"
@@ -242,7 +243,7 @@ class Program {
       kernels.run(program, outputs, inputs, shape.rank, shape.lengths);
     } else {
       [[maybe_unused]] const nb::tuple held[] = {nb::tuple(), nb::tuple(lists)...};
-      nb::gil_scoped_release unlocked;
+      const ReleasedLock unlocked;
       kernels.run(program, outputs, inputs, shape.rank, shape.lengths);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind/release.h"
 #include "runtime/array.h"
 #include "runtime/blas.h"
 
@@ -36,7 +37,7 @@ Array matmul(const Array& left, const Array& right) {
   if (num_elements(out.view) * a.shape[a.rank - 1] < kReleaseProducts) {
     matmul_kernels().matmul(a, b, out.view);
   } else {
-    const nb::gil_scoped_release unlocked;
+    const ReleasedLock unlocked;
     matmul_kernels().matmul(a, b, out.view);
   }
   return out;

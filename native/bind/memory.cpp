@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bind/conversion.h"
+#include "bind/release.h"
 #include "runtime/allocator.h"
 #include "runtime/cpu.h"
 #include "runtime/storage.h"
@@ -59,7 +60,7 @@ bool check_thread_pool(std::int64_t count, std::int64_t grain) {
   std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
   std::atomic<bool> cut_right{true};
   {
-    nb::gil_scoped_release release;
+    const ReleasedLock released;
     parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
       if (begin % grain || end != std::min(begin + grain, count)) cut_right = false;
       for (std::int64_t at = begin; at < end; ++at) {

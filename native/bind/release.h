@@ -1,7 +1,8 @@
 // Letting other Python threads run while a kernel works. For binding sources only.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include <Python.h>
+#include <unistd.h>
 
 #include <cstdint>
 
@@ -9,6 +10,28 @@ namespace lumus {
 
 // Giving the interpreter lock back and taking it again costs more than a small kernel.
 constexpr std::int64_t kReleaseFrom = 32768;
+
+// Gives the interpreter lock back for the length of a scope.
+//
+// A thread that asks for the lock while the interpreter shuts down is ended inside that request (a
+// daemon thread in a long kernel). That must not unwind through destructors and C++ callers, which
+// would end the process: the thread waits for the end here instead.
+class ReleasedLock {
+ public:
+  ReleasedLock() : state_(PyEval_SaveThread()) {}
+  ~ReleasedLock() {
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      while (true) pause();
+    }
+  }
+  ReleasedLock(const ReleasedLock&) = delete;
+  ReleasedLock& operator=(const ReleasedLock&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
 
 // Runs `work`, without the interpreter lock if it moves many elements. `work` touches no Python
 // object.
@@ -18,7 +41,7 @@ inline void run_released(std::int64_t num_elements, const Work& work) {
     work();
     return;
   }
-  const nanobind::gil_scoped_release released;
+  const ReleasedLock released;
   work();
 }
 
