@@ -99,6 +99,19 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         self._cuts = (*self._cuts, *(cut for cut in other._cuts if cut not in self._cuts))
         self._root = self._root or other._root
 
+    def __copy__(self) -> GradStore:
+        store = GradStore()
+        store._entries = dict(self._entries)
+        store._cuts, store._root, store._taken = self._cuts, self._root, set(self._taken)
+        return store
+
+    def __reduce__(self) -> Any:
+        raise GradientError(
+            "GradStore: gradients belong to the tensors of this process, so a store cannot be "
+            "pickled or copied deeply",
+            hint="take the gradients out: [store[p] for p in parameters]; copy.copy works",
+        )
+
     # Norms
     # -----------------------------------------------------------------------------------------
 

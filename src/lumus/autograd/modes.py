@@ -8,11 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from contextvars import Token
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
-from lumus.core.mode import MODE, Mode
+from lumus.core.mode import EAGER, MODE
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,12 +27,8 @@ class _RecordingSwitch:
 
     _records: bool
 
-    def __init__(self) -> None:
-        self._tokens: list[Token[Mode]] = []
-
     def __enter__(self) -> None:
-        mode = MODE.get()
-        self._tokens.append(MODE.set(mode.with_(records=self._records, notes_cuts=True)))
+        MODE.set(MODE.get().with_(records=self._records, notes_cuts=True))
 
     def __exit__(
         self,
@@ -41,7 +36,8 @@ class _RecordingSwitch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        MODE.reset(self._tokens.pop())
+        # The way back is kept in the context, so that threads can share one switch.
+        MODE.set(MODE.get().outer or EAGER)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         switch = type(self)

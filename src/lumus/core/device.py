@@ -36,7 +36,7 @@ class Device(ABC):
 
     @abstractmethod
     def copy_in(self, array: Any, spec: Spec) -> Data:
-        """A dense device copy of a NumPy array that holds `spec`'s elements."""
+        """A dense device copy of a NumPy array, of any layout, that holds `spec`'s elements."""
 
     @abstractmethod
     def copy_out(self, data: Data, spec: Spec) -> Any:
@@ -70,6 +70,10 @@ class Device(ABC):
             dtype=dtype,
             device=self.name,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # There is one object of each: copies and pickles are that one.
+        return (device_named, (self.name,))
 
     def __repr__(self) -> str:
         return f"<device {self.name}>"

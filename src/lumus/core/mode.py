@@ -35,18 +35,25 @@ class Interpreter(Protocol):
 class Mode:
     """What `apply` needs to know of its context. Immutable."""
 
-    __slots__ = ("interpreter", "notes_cuts", "records", "tracks")
+    __slots__ = ("interpreter", "notes_cuts", "outer", "records", "tracks")
 
-    def __init__(self, records: bool, notes_cuts: bool, interpreter: Interpreter | None) -> None:
+    def __init__(
+        self,
+        records: bool,
+        notes_cuts: bool,
+        interpreter: Interpreter | None,
+        outer: Mode | None = None,
+    ) -> None:
         self.records = records
         self.notes_cuts = notes_cuts
         self.interpreter = interpreter
+        self.outer = outer  # what a block that set this one returns to
         # Whether an op that meets a tensor of a graph has anything to do about it.
         self.tracks = records or notes_cuts
 
     def with_(self, *, records: bool, notes_cuts: bool) -> Mode:
         """The same interpreter with recording set otherwise."""
-        return Mode(records, notes_cuts, self.interpreter)
+        return Mode(records, notes_cuts, self.interpreter, self)
 
 
 EAGER = Mode(records=True, notes_cuts=True, interpreter=None)

@@ -42,6 +42,9 @@ class Spec:
     def __repr__(self) -> str:
         return f"{self.dtype.name}{list(self.shape)}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (spec_of, (self.shape, self.dtype, self.device))
+
     def with_shape(self, shape: tuple[int, ...]) -> Spec:
         """The same dtype and device with another shape."""
         return spec_of(shape, self.dtype, self.device)

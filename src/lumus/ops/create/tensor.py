@@ -274,7 +274,6 @@ def dtype_of_array(array: Any, op: str) -> DType[Any]:
 def copied(array: Any, device: Device) -> Tensor[Any]:
     """A tensor with a copy of a NumPy array, whatever its layout and byte order."""
     dtype = dtype_of_array(array, "tensor")
-    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     spec = spec_of(array.shape, dtype, device)
-    made: Tensor[Any] = new_tensor(device.copy_in(native.reshape(array.shape), spec), spec)
+    made: Tensor[Any] = new_tensor(device.copy_in(array, spec), spec)
     return made

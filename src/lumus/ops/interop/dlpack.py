@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
+
 from lumus import _native
 from lumus.core.composite import composite
 from lumus.core.construct import new_tensor
@@ -12,6 +14,7 @@ from lumus.core.dtypes import ALL
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, DeviceError, GradientError
+from lumus.ops.interop.numpy import from_numpy
 
 _CPU = (1, 0)
 
@@ -44,6 +47,8 @@ def from_dlpack(source: Any) -> Tensor[Any]:
             "the CPU",
             hint="move it to the CPU in its own library first",
         )
+    if isinstance(source, np.ndarray):  # tensors on one array share its version
+        return from_numpy(source)
     try:
         capsule = source.__dlpack__(max_version=(1, 0))
     except TypeError:  # a library that speaks the older protocol

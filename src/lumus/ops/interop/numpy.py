@@ -20,7 +20,8 @@ from lumus.ops.create.tensor import copied, dtype_of_array
 def from_numpy(array: Any, *, device: str | Device | None = None) -> Tensor[Any]:
     """A tensor that shares the memory of a NumPy array: writes to either are seen by both.
 
-    Strides of any sign are kept. A read-only array gives a frozen tensor, which refuses writes.
+    Strides of any sign are kept. A read-only array gives a frozen tensor, which refuses writes, and
+    so does one whose elements overlap.
     What memory cannot express (foreign byte order, strides that are no multiple of the element,
     another device than the CPU) is copied. Tensors on the same array share one version, so a write
     through one to what another saved for backward is noticed; a write through NumPy itself cannot
@@ -62,11 +63,25 @@ def from_numpy(array: Any, *, device: str | Device | None = None) -> Tensor[Any]
         dtype.code,
         array.shape,
         tuple(stride // array.itemsize for stride in array.strides),
-        not array.flags.writeable,
+        not array.flags.writeable or (array.size > 1 and _overlaps_itself(array)),
         owner,
     )
     made = new_tensor(data, spec_of(array.shape, dtype, place))
     return cast("Tensor[Any]", made)
+
+
+def _overlaps_itself(array: Any) -> bool:
+    """Whether two elements may share memory; slices of a dense array never do."""
+    reach = array.itemsize
+    for stride, length in sorted(
+        (abs(stride), length)
+        for stride, length in zip(array.strides, array.shape, strict=True)
+        if length > 1
+    ):
+        if stride < reach:
+            return True
+        reach += stride * (length - 1)
+    return False
 
 
 def _owner(array: Any) -> Any:

@@ -18,6 +18,17 @@ from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
 
+_lock = threading.Lock()  # for the few instructions that read and move a stream
+
+
+def _renew_lock() -> None:
+    # A thread that does not exist in a forked child may have held it.
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
 
 class Generator:
     """A stream of random numbers (Philox 4x32-10), the same on every device and for any threads.
@@ -34,7 +45,6 @@ class Generator:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self._lock = threading.Lock()
         self.seed(int.from_bytes(os.urandom(7), "little") if seed is None else seed)
 
     def seed(self, seed: int) -> None:
@@ -44,7 +54,7 @@ class Generator:
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter)."""
-        with self._lock:
+        with _lock:
             return (self._seed, self._counter)
 
     @state.setter
@@ -57,12 +67,12 @@ class Generator:
             raise ArgumentError(f"Generator: the seed must be in [0, 2**63), got {seed}")
         if not 0 <= counter < 2**62:
             raise ArgumentError(f"Generator: the counter must be in [0, 2**62), got {counter}")
-        with self._lock:
+        with _lock:
             self._seed, self._counter = seed, counter
 
     def next_key(self, count: int, device: Device) -> Tensor[Int]:
         """The key [seed, counter] of the next `count` numbers, as a tensor; moves the stream on."""
-        with self._lock:
+        with _lock:
             counter = self._counter
             # A block of the cipher gives four words; a number takes at most two of them.
             self._counter += max(1, (count + 1) // 2)
@@ -77,7 +87,6 @@ class Generator:
         return self.state
 
     def __setstate__(self, state: Any) -> None:
-        self._lock = threading.Lock()
         self.state = state
 
 
