@@ -97,7 +97,9 @@ def test_kernels_run_at_exit() -> None:
 
 
 def test_an_interrupt_in_backward_leaves_recording_on_and_a_told_graph() -> None:
+    # A process started in the background has interrupts ignored; here they are to arrive.
     program = """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     def interrupt(after):
         time.sleep(after)
         os.kill(os.getpid(), signal.SIGINT)
