@@ -25,7 +25,7 @@ from lumus.core.index_errors import index_error_of
 from lumus.core.kinds import Int
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Index, Tensor
-from lumus.errors import ArgumentError, IndexRangeError, KindError
+from lumus.errors import ArgumentError, IndexRangeError, KindError, ShapeError
 from lumus.ops.shape.slice import view
 
 
@@ -160,10 +160,7 @@ def _item(item: Any, device: Device) -> list[Any]:
     if isinstance(item, Tensor):
         return _tensor_items(cast("Tensor[Any]", item))
     if isinstance(item, np.ndarray) or (isinstance(item, Sequence) and not isinstance(item, str)):
-        listed = np.asarray(item)
-        if listed.size == 0 and not isinstance(item, np.ndarray):
-            listed = listed.astype(np.int64)
-        return _tensor_items(call("from_numpy", listed.copy(), device=device))
+        return _tensor_items(call("from_numpy", listed_indices("index", item), device=device))
     try:
         return [operator.index(cast("Any", item))]
     except TypeError:
@@ -227,9 +224,28 @@ def _mask_shape(item: Any) -> Shape | None:
     if isinstance(item, Tensor):
         return item.shape if item.spec.dtype.kind == "bool" else None
     if isinstance(item, np.ndarray | list | tuple):
-        listed = np.asarray(item)
+        listed = listed_indices("index", item)
         return listed.shape if listed.dtype == np.bool_ else None
     return None
+
+
+def listed_indices(op: str, values: Any) -> Any:
+    """A NumPy array of its own with the indices, or truth values, of a list or an array."""
+    try:
+        array = np.array(values)
+    except ValueError:
+        raise ShapeError(
+            f"{op}: the lists of indices are ragged", hint="give rows of equal length", op=op
+        ) from None
+    if array.size == 0 and not isinstance(values, np.ndarray):
+        return array.astype(np.int64)
+    if array.dtype.kind in "OUS":
+        raise KindError(
+            f"{op}: {values!r} cannot be an index",
+            hint="ints, slices, None, ..., lists, Bool masks and Int tensors can",
+            op=op,
+        )
+    return array
 
 
 def _rank(item: Any) -> int:
@@ -241,11 +257,17 @@ def _rank(item: Any) -> int:
 
 
 def _slice_of(item: slice, length: int) -> tuple[int, int, int]:
-    if item.step is not None and operator.index(item.step) == 0:
-        raise ArgumentError("index: a slice cannot have step 0", op="index")
-    start, stop, step = item.indices(length)
+    try:
+        start, stop, step = item.indices(length)
+    except TypeError:
+        raise KindError(
+            f"index: the ends and the step of {item!r} must be ints", op="index"
+        ) from None
+    except ValueError:
+        raise ArgumentError("index: a slice cannot have step 0", op="index") from None
     size = len(range(start, stop, step))
-    return (start if size else 0, size, step)
+    # The step of fewer than two elements does not count, and may be of any size.
+    return (start if size else 0, size, step if size > 1 else 1)
 
 
 def _checked(index: int, length: int, axis: int) -> int:

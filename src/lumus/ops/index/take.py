@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
-
 from lumus.core.argument import axis_of
 from lumus.core.composite import call, composite
 from lumus.core.dispatch import apply
@@ -16,6 +14,7 @@ from lumus.core.kinds import Int, K
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
 from lumus.errors import IndexRangeError
+from lumus.ops.index.selection import listed_indices
 
 
 def index_tensor(x: Tensor[Any], indices: Tensor[Int] | Sequence[Any], op: str) -> Tensor[Int]:
@@ -23,10 +22,7 @@ def index_tensor(x: Tensor[Any], indices: Tensor[Int] | Sequence[Any], op: str) 
     if isinstance(indices, Tensor):
         index: Tensor[Any] = indices
     else:
-        listed = np.asarray(indices)
-        if listed.size == 0:
-            listed = listed.astype(np.int64)
-        index = call("from_numpy", listed, device=x.device)
+        index = call("from_numpy", listed_indices(op, indices), device=x.device)
     if index.dtype.kind != "int":
         raise kind_error(op, index.dtype, ("int",), what="indices")
     return index.astype(int64)
