@@ -28,6 +28,7 @@ constexpr std::int64_t kPieceBytes = 128 * 1024;
 // Stops when visit returns false.
 template <class Visit>
 void for_each_line(const View& indices, std::int64_t begin, std::int64_t end, const Visit& visit) {
+  if (begin == end) return;  // an empty line has no length to divide by
   Nest<1> nest;
   nest.rank = indices.rank;
   nest.data[0] = indices.data;

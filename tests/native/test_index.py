@@ -88,6 +88,20 @@ def test_i14_empty_index() -> None:
     ].tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (2, 0, 3), (0, 0)])
+def test_indices_of_no_elements_pick_and_add_nothing(shape: tuple[int, ...]) -> None:
+    nothing = np.zeros(shape, np.int64)
+    picked = _native.index(native(np.arange(4.0)), [native(nothing)])
+    assert to_numpy(picked).shape == shape
+    for axis in range(len(shape)):
+        lengths = [3 if place == axis else length for place, length in enumerate(shape)]
+        base = np.ones(lengths)
+        along = _native.take_along_axis(native(base), native(nothing), axis)
+        assert to_numpy(along).shape == shape
+        added = _native.scatter_add(native(base), native(nothing), native(np.ones(shape)), axis)
+        assert np.array_equal(to_numpy(added), base)
+
+
 def test_i16_row_beyond_float32_integers() -> None:
     tall = np.zeros((16777218, 1), np.uint8)
     tall[16777217] = 9
