@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <vector>
 
 #include "bind/conversion.h"
@@ -74,6 +75,15 @@ bool check_thread_pool(std::int64_t count, std::int64_t grain) {
          std::all_of(visits.begin(), visits.end(), [](const auto& n) { return n == 1; });
 }
 
+// Runs pieces of which the one with `failing` finds no memory: raises MemoryError.
+void check_thread_pool_without_memory(std::int64_t count, std::int64_t grain,
+                                      std::int64_t failing) {
+  const ReleasedLock released;
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (begin <= failing && failing < end) throw std::bad_alloc();
+  });
+}
+
 }  // namespace
 }  // namespace lumus
 
@@ -88,6 +98,7 @@ void bind_memory(nb::module_& m) {
     set_num_threads(count);
   });
   m.def("check_thread_pool", check_thread_pool);
+  m.def("check_thread_pool_without_memory", check_thread_pool_without_memory);
   m.def("isa", [] { return isa_name(active_isa); });
   m.def("available_isas", available_isas);
   m.def("build_info", build_info);

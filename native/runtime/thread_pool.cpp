@@ -44,18 +44,28 @@ struct Pool {
   alignas(64) std::atomic<std::uint32_t> done_count{0};
   std::atomic<bool> caller_sleeps{false};
 
+  std::atomic<bool> ran_out{false};
+
   alignas(64) std::atomic<bool> busy{false};
   int num_workers = 0;  // guarded by busy
   std::int64_t count = 0, grain = 1, num_pieces = 0;
   void (*run)(void*, std::int64_t, std::int64_t) = nullptr;
   void* context = nullptr;
 
+  // A piece that finds no memory for its scratch throws. On a worker that would end the process, on
+  // the caller leave the job open behind it: the pieces that are left are given up, and the caller
+  // throws when all threads are out.
   void work() {
-    while (true) {
-      const std::int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
-      if (piece >= num_pieces) return;
-      const std::int64_t begin = piece * grain;
-      run(context, begin, std::min(begin + grain, count));
+    try {
+      while (true) {
+        const std::int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
+        if (piece >= num_pieces) return;
+        const std::int64_t begin = piece * grain;
+        run(context, begin, std::min(begin + grain, count));
+      }
+    } catch (const std::bad_alloc&) {
+      ran_out.store(true, std::memory_order_relaxed);
+      next_piece.store(num_pieces, std::memory_order_relaxed);
     }
   }
 
@@ -238,7 +248,9 @@ void parallel_for_raw(std::int64_t count, std::int64_t grain,
   shared.work();
   inside_piece = false;
   shared.close();
+  const bool ran_out = shared.ran_out.exchange(false, std::memory_order_relaxed);
   shared.busy.store(false, std::memory_order_release);
+  if (ran_out) throw std::bad_alloc();
 }
 
 }  // namespace lumus

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.errors import ReadOnlyError, SavedTensorMutatedError
+from lumus.errors import (
+    ArgumentError,
+    DeviceError,
+    DTypeError,
+    ReadOnlyError,
+    SavedTensorMutatedError,
+)
 
 
 class _Foreign:
@@ -89,6 +95,33 @@ def test_imports_and_exports_die_with_their_last_holder() -> None:
         now = lm.memory_stats()["live_storages"]
         assert now == before or turn == 0  # the first makes constants that stay
         before = now
+
+
+class _Broken:
+    """Something that claims to speak DLPack."""
+
+    def __init__(self, capsule: Any, device: Any = (1, 0)) -> None:
+        self.capsule, self.device = capsule, device
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> Any:
+        return self.device
+
+
+def test_what_is_no_dlpack_capsule_is_told() -> None:
+    consumed = np.arange(3.0).__dlpack__()
+    lm.from_dlpack(_Broken(consumed))
+    for capsule in (1, None, "a", consumed):
+        with pytest.raises(ArgumentError, match="from_dlpack: _Broken gave no DLPack capsule"):
+            lm.from_dlpack(_Broken(capsule))
+    for device in ((2, 0), None, "a", 1):
+        with pytest.raises(DeviceError, match="not the CPU"):
+            lm.from_dlpack(_Broken(None, device))
+    for dtype in (np.complex64, np.uint32):
+        with pytest.raises(DTypeError):
+            lm.from_dlpack(_Foreign(np.ones(3, dtype=dtype)))
 
 
 def test_arrays_whose_elements_overlap_are_frozen() -> None:

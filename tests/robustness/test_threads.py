@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lumus as lm
+from lumus import _native
 from lumus.core import plan
 from lumus.errors import LumusError
 
@@ -151,3 +152,15 @@ def test_plans_are_forgotten_while_others_use_them(monkeypatch: pytest.MonkeyPat
             assert x.sum(axis=0).shape == (columns,)
 
     _in_threads(work)
+
+
+def test_a_piece_that_finds_no_memory_is_an_error_whichever_thread_runs_it() -> None:
+    before = lm.num_threads()
+    lm.set_num_threads(4)
+    try:
+        for failing in range(0, 1000, 7):
+            with pytest.raises(MemoryError):
+                _native.check_thread_pool_without_memory(1000, 10, failing)
+            assert _native.check_thread_pool(1000, 10)
+    finally:
+        lm.set_num_threads(before)

@@ -75,6 +75,7 @@ class Batches:
         """
         if not 0 <= done <= len(self):
             raise ArgumentError(f"Batches: cannot skip {done} of {len(self)} batches")
+        done = integer("Batches", "the number of batches to skip", done)
         count = self.tensors[0].shape[0]
         device = self.tensors[0].device
         # The order is drawn before the first batch is asked for: the epoch begins here.

@@ -28,6 +28,11 @@ class Sequential(Module):
                 raise ArgumentError(
                     f"Sequential: layer {place} is {layer!r}, which cannot be called"
                 )
+            if isinstance(layer, type) and issubclass(layer, Module):
+                raise ArgumentError(
+                    f"Sequential: layer {place} is the class {layer.__name__}, not a layer",
+                    hint=f"make one: {layer.__name__}(...)",
+                )
         self.layers = list(layers)
 
     def forward(self, x: Tensor[Float]) -> Tensor[Float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from lumus.core.device import device_named
 from lumus.core.dtypes import ALL
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
-from lumus.errors import ArgumentError, DeviceError, GradientError
+from lumus.errors import ArgumentError, DeviceError, DTypeError, GradientError
 from lumus.ops.interop.numpy import from_numpy
 
 _CPU = (1, 0)
@@ -41,10 +42,10 @@ def from_dlpack(source: Any) -> Tensor[Any]:
             hint="use lumus.tensor(...), which copies",
             op="from_dlpack",
         )
-    if tuple(source.__dlpack_device__()) != _CPU:
+    place = source.__dlpack_device__()
+    if place != _CPU and (not isinstance(place, Sequence) or tuple(place) != _CPU):
         raise DeviceError(
-            f"from_dlpack: the memory is on device {tuple(source.__dlpack_device__())}, not "
-            "the CPU",
+            f"from_dlpack: the memory is on device {place}, not the CPU",
             hint="move it to the CPU in its own library first",
         )
     if isinstance(source, np.ndarray):  # tensors on one array share its version
@@ -53,7 +54,16 @@ def from_dlpack(source: Any) -> Tensor[Any]:
         capsule = source.__dlpack__(max_version=(1, 0))
     except TypeError:  # a library that speaks the older protocol
         capsule = source.__dlpack__()
-    data = _native.from_dlpack(capsule)
+    try:
+        data = _native.from_dlpack(capsule)
+    except BufferError as error:
+        kind = DTypeError if "no dtype" in str(error) else ArgumentError
+        raise kind(f"from_dlpack: {error}", op="from_dlpack") from None
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"from_dlpack: {type(source).__name__} gave no DLPack capsule that can be taken",
+            op="from_dlpack",
+        ) from None
     dtype = next(one for one in ALL if one.code == data.dtype)
     return cast("Tensor[Any]", new_tensor(data, spec_of(data.shape, dtype, device_named("cpu"))))
 
