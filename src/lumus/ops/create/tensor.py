@@ -146,6 +146,7 @@ def _beside(
 def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
     """A NumPy array of a dtype that lumus has."""
     if isinstance(value, np.ndarray | np.generic):
+        check_unmasked("tensor", value)
         return np.asarray(value)
     if not isinstance(value, bool | int | float | list | tuple | range):
         if not hasattr(value, "__array__"):
@@ -256,6 +257,16 @@ def _converted(made: Tensor[Any], dtype: DType[Any]) -> Tensor[Any]:
             op="tensor",
         )
     return made.astype(dtype)
+
+
+def check_unmasked(op: str, array: Any) -> None:
+    """Raises ArgumentError for a masked array, whose mask would be lost."""
+    if hasattr(array, "mask"):
+        raise ArgumentError(
+            f"{op}: a masked array has elements that do not count, which a tensor cannot have",
+            hint="give them a value: array.filled(...)",
+            op=op,
+        )
 
 
 def dtype_of_array(array: Any, op: str) -> DType[Any]:

@@ -13,7 +13,7 @@ from lumus.core.device import Device, device_named
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
-from lumus.ops.create.tensor import copied, dtype_of_array
+from lumus.ops.create.tensor import check_unmasked, copied, dtype_of_array
 
 
 @composite("from_numpy")
@@ -47,6 +47,7 @@ def from_numpy(array: Any, *, device: str | Device | None = None) -> Tensor[Any]
             hint="use lumus.tensor(...), which copies",
             op="from_numpy",
         )
+    check_unmasked("from_numpy", array)
     dtype = dtype_of_array(array, "from_numpy")
     place = device_named(device)
     regular = all(stride % array.itemsize == 0 for stride in array.strides)

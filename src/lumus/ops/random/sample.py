@@ -20,7 +20,7 @@ from lumus.core.kinds import TITLE, Bool, Float, Int
 from lumus.core.op import Op, Specs, register
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor, leaf
-from lumus.errors import ArgumentError, KindError
+from lumus.errors import ArgumentError, DTypeError, KindError
 from lumus.ops.create.tensor import copied
 from lumus.ops.random.generator import Generator, default_generator
 
@@ -105,7 +105,8 @@ def uniform(
     **Kinds.** Float, float32 by default; a number of [0, 1) has as many random bits as the dtype
     holds, so that 1 is never reached.
     **Gradient.** `requires_grad=True` makes the result a leaf.
-    **Raises.** KindError for a dtype that is not Float, ArgumentError unless ``low <= high``.
+    **Raises.** KindError for a dtype that is not Float, ArgumentError unless ``low <= high``,
+    DTypeError for bounds beyond the dtype.
 
     >>> import lumus as lm
     >>> lm.random.uniform((2, 3), generator=lm.random.Generator(0)).shape
@@ -115,11 +116,34 @@ def uniform(
     low, high = finite("uniform", "low", low), finite("uniform", "high", high)
     if not low <= high:
         raise ArgumentError(f"uniform: low must not exceed high, got {low} and {high}")
+    _check_fits("uniform", dtype, low=low, high=high)
     drawn = _drawn("uniform", shape, dtype, device, generator)
     if (low, high) != (0.0, 1.0):
+        if high - low <= _LARGEST[dtype.name]:
+            spread = drawn * (high - low) + low
+        else:
+            spread = drawn * high + (1.0 - drawn) * low
         # A product may round up to `high` itself, which the interval leaves out.
-        drawn = (drawn * (high - low) + low).minimum(_below(high, dtype) if high > low else high)
+        drawn = spread.minimum(_below(high, dtype) if high > low else high)
     return leaf(drawn, requires_grad)
+
+
+_LARGEST = {
+    "float64": 1.7976931348623157e308,
+    "float32": 3.4028234663852886e38,
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+}
+
+
+def _check_fits(op: str, dtype: DType[Float], **numbers: float) -> None:
+    for name, value in numbers.items():
+        if abs(value) > _LARGEST[dtype.name]:
+            raise DTypeError(
+                f"{op}: {name} is {value}, the largest {dtype.name} {_LARGEST[dtype.name]}",
+                hint="give a wider dtype",
+                op=op,
+            )
 
 
 # For each Float dtype: the bits of its mantissa, and the exponent of its smallest number.
@@ -153,7 +177,8 @@ def normal(
     **Shapes.** `shape`.
     **Kinds.** Float, float32 by default.
     **Gradient.** `requires_grad=True` makes the result a leaf.
-    **Raises.** KindError for a dtype that is not Float, ArgumentError for a negative deviation.
+    **Raises.** KindError for a dtype that is not Float, ArgumentError for a negative deviation,
+    DTypeError for parameters beyond the dtype.
 
     >>> import lumus as lm
     >>> lm.random.normal((2, 3), generator=lm.random.Generator(0)).shape
@@ -161,6 +186,7 @@ def normal(
     """
     _check_float("normal", dtype)
     mean, std = finite("normal", "mean", mean), finite("normal", "std", std)
+    _check_fits("normal", dtype, mean=mean, std=std)
     if not std >= 0:
         raise ArgumentError(f"normal: std must be at least 0, got {std}")
     drawn = _drawn("normal", shape, dtype, device, generator)
