@@ -68,6 +68,7 @@ class Dispatch {
     apply_any_ = take(parts, "apply_any");
     find_plan_ = take(parts, "find_plan");
     connect_ = take(parts, "connect");
+    finish_ = take(parts, "finish");
     index_out_of_range_ = take(parts, "index_out_of_range");
     data_ = slot_of(tensor_class_, "data");
     spec_ = slot_of(tensor_class_, "spec");
@@ -125,6 +126,7 @@ class Dispatch {
       PyErr_Clear();  // it happens again there, and is told as the user's mistake
       return apply_any(args, count, keywords);
     }
+    if (PyTuple_CheckExact(result)) return finished(plan, x, y, result, mode);
     PyTypeObject* type = as_type(tensor_class_);
     PyObject* output = type->tp_alloc(type, 0);
     if (!output) {
@@ -184,6 +186,15 @@ class Dispatch {
     return plan;
   }
 
+  // The tensors of several results; takes the reference to `result`.
+  PyObject* finished(PyObject* plan, PyObject* x, PyObject* y, PyObject* result, PyObject* mode) {
+    const nb::object data = nb::steal(result);
+    const nb::object inputs = nb::steal(y ? PyTuple_Pack(2, x, y) : PyTuple_Pack(1, x));
+    if (!inputs.is_valid()) return nullptr;
+    PyObject* args[] = {nullptr, plan, inputs.ptr(), data.ptr(), mode};
+    return PyObject_Vectorcall(finish_, args + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  }
+
   bool connected(PyObject* plan, PyObject* x, PyObject* y, PyObject* output, PyObject* mode) {
     nb::object inputs = nb::steal(y ? PyTuple_Pack(2, x, y) : PyTuple_Pack(1, x));
     if (!inputs.is_valid()) return false;
@@ -200,6 +211,7 @@ class Dispatch {
   PyObject* apply_any_ = nullptr;
   PyObject* find_plan_ = nullptr;
   PyObject* connect_ = nullptr;
+  PyObject* finish_ = nullptr;
   PyObject* index_out_of_range_ = nullptr;
   Slot data_, spec_, origin_, run_, output_, interpreter_, tracks_;
   Entry entries_[kEntries];

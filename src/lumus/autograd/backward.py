@@ -203,13 +203,26 @@ class Sweep:
             elif saved is not None:
                 for position, one in enumerate(saved):
                     _check_unchanged(node, f"{name}[{position}]", one)
+        outputs = node.plan.outputs
+        if len(outputs) > 1:
+            return self._vjp_of_several(node, record, create_graph)
         grad = self.pending.pop(node, None)
         if grad is None:
             return None
-        outputs = node.plan.outputs
         if self.owned or grad.spec is not outputs[0]:
             grad = self._rounded(grad, outputs[0])
         return (record.bound_to(node) if create_graph else record).vjp(grad)
+
+    def _vjp_of_several(
+        self, node: Node, record: Record, create_graph: bool
+    ) -> tuple[Tensor[Float] | None, ...] | None:
+        """As `_vjp`, for a node with several outputs: each has a gradient of its own, or None."""
+        grads: list[Any] = [self.gradient_at(node, index) for index in range(len(node.specs))]
+        for index in range(len(grads)):
+            self.pending.pop(node if index == 0 else (node, index), None)
+        if all(grad is None for grad in grads):
+            return None
+        return (record.bound_to(node) if create_graph else record).vjp(*grads)
 
     def _count_consumers(self) -> dict[Node, int]:
         """How many edges lead to each node to visit; raises when one of them has been released."""

@@ -22,6 +22,7 @@ from lumus.core.plan import PLANS, Plan, make_plan
 from lumus.core.record import Cut, CutReason, Node, Origin
 from lumus.core.scalar.expressions import Expression
 from lumus.core.site import call_site
+from lumus.core.spec import Spec
 
 if TYPE_CHECKING:
     from lumus.core.tensor import Tensor
@@ -51,10 +52,7 @@ def apply_any(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
             raise out_of_memory(name, plan.output) from None
     else:
         data = mode.interpreter.run(plan, inputs)
-    output = new_tensor(data, plan.output)
-    if mode.tracks and any(tensor.origin is not None for tensor in inputs):
-        connect(plan, inputs, output, mode)
-    return output
+    return finish(plan, inputs, data, mode)
 
 
 apply = _native.apply
@@ -66,8 +64,19 @@ does as `apply_any` and hands it the rest.
 """
 
 
-def connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], mode: Mode) -> None:
-    """Hangs the output on the graph of the inputs, or notes why it is not on it."""
+def finish(plan: Plan, inputs: tuple[Tensor[Any], ...], data: Any, mode: Mode) -> Any:
+    """The tensor of a result, on the graph if need be; a tuple of them for several results."""
+    if data.__class__ is tuple:
+        output: Any = tuple(map(new_tensor, data, plan.outputs))
+    else:
+        output = new_tensor(data, plan.output)
+    if mode.tracks and any(tensor.origin is not None for tensor in inputs):
+        connect(plan, inputs, output, mode)
+    return output
+
+
+def connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Any, mode: Mode) -> None:
+    """Hangs the output (or each of a tuple) on the graph, or notes why it is not on it."""
     op = plan.op
     assert op is not None
     if mode.records and plan.recorded:
@@ -79,20 +88,32 @@ def connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], mo
                 record = op.record(inputs, output, plan.attrs, needs)
                 if record.by_signature:
                     records[needs] = record
-            output.origin = (Node(plan, record, origins, call_site()), 0)
+            node = Node(plan, record, origins, call_site())
+            if output.__class__ is not tuple:
+                output.origin = (node, 0)
+                return
+            for number, one in enumerate(output):
+                if one.spec.dtype.kind == "float":
+                    one.origin = (node, number)
+                elif mode.notes_cuts:
+                    one.origin = _cut(plan, inputs, one.spec, mode)
             return
-    if not mode.notes_cuts:
-        return
+    if mode.notes_cuts:
+        for one in output if output.__class__ is tuple else (output,):
+            one.origin = _cut(plan, inputs, one.spec, mode)
+
+
+def _cut(plan: Plan, inputs: tuple[Tensor[Any], ...], spec: Spec, mode: Mode) -> Cut | None:
+    """Why an output is not on the graph that an input is on; None if no input is."""
     for tensor in inputs:
         if isinstance(tensor.origin, Cut):
-            output.origin = tensor.origin
-            return
+            return tensor.origin
         if tensor.origin is not None:
+            assert plan.op is not None
             reason: CutReason = "op" if mode.records else "no_grad"
-            detail = op.reason or f"its result is {TITLE[plan.output.dtype.kind]}"
-            source = ref(tensor.origin[0])
-            output.origin = Cut(reason, op.name, call_site(), source, detail)
-            return
+            detail = plan.op.reason or f"its result is {TITLE[spec.dtype.kind]}"
+            return Cut(reason, plan.name, call_site(), ref(tensor.origin[0]), detail)
+    return None
 
 
 _ONE, _FIRST, _SECOND, _BOTH = (True,), (True, False), (False, True), (True, True)
@@ -126,6 +147,7 @@ def bind_tensor_class(cls: type[Tensor[Any]]) -> None:
             "apply_any": apply_any,
             "find_plan": find_plan,
             "connect": connect,
+            "finish": finish,
             "index_out_of_range": _native.IndexOutOfRange,
         }
     )

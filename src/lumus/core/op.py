@@ -34,17 +34,23 @@ class Op(ABC):
     reason: ClassVar[str] = ""
 
     @abstractmethod
-    def infer(self, specs: Specs, attrs: Any) -> Spec:
-        """The output's spec. The only place where shapes, kinds and dtypes are checked."""
+    def infer(self, specs: Specs, attrs: Any) -> Spec | Specs:
+        """The output's spec, or those of several outputs.
+
+        The only place where shapes, kinds and dtypes are checked.
+        """
 
     @abstractmethod
     def kernel(self, specs: Specs, attrs: Any) -> Kernel:
         """Which kernel computes it, with which parameters."""
 
     def record(
-        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: Any, needs: Needs
+        self, inputs: tuple[Tensor[Any], ...], output: Any, attrs: Any, needs: Needs
     ) -> Record:
-        """What backward needs. `needs[i]` says whether input i takes part in the graph."""
+        """What backward needs. `needs[i]` says whether input i takes part in the graph.
+
+        `output` is the result, a tensor, or a tuple of them if `infer` gives several specs.
+        """
         raise NotImplementedError(f"op {self.name} is differentiable but has no record")
 
 

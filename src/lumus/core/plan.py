@@ -23,7 +23,10 @@ MAX_PLANS = 1 << 16
 
 
 class Plan:
-    """What is decided once per signature: the op, its attrs, its output specs, the ready kernel."""
+    """What is decided once per signature: the op, its attrs, its output specs, the ready kernel.
+
+    `output` is the spec of the only output, or of the first.
+    """
 
     __slots__ = (
         "attrs",
@@ -53,7 +56,11 @@ class Plan:
         self.outputs = outputs
         self.output = outputs[0]
         # Only Float results have gradients: a conversion to Int leaves the graph.
-        self.recorded = op is not None and op.differentiable and self.output.dtype.kind == "float"
+        self.recorded = (
+            op is not None
+            and op.differentiable
+            and any(spec.dtype.kind == "float" for spec in outputs)
+        )
         self.run: Run = self._first_run
         self.into: Run = self._first_into
         # Records that depend on the signature alone (`Record.by_signature`), by which inputs need
@@ -89,7 +96,10 @@ def make_plan(key: Any, name: str, inputs: tuple[Tensor[Any], ...], attrs: dict[
         # Two orders of the same attrs would be two keys, and could be one key for different attrs.
         assert tuple(attrs) == op.attrs.field_names, (name, tuple(attrs))
         values = op.attrs(**plain_attrs(name, op.attrs.__annotations__, attrs))
-    return remember(key, Plan(name, op, values, specs, (op.infer(specs, values),)))
+    outputs = op.infer(specs, values)
+    if isinstance(outputs, Spec):
+        outputs = (outputs,)
+    return remember(key, Plan(name, op, values, specs, outputs))
 
 
 def remember(key: Any, plan: Plan) -> Plan:

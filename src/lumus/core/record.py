@@ -111,10 +111,12 @@ class Record(ABC):
     """
 
     @abstractmethod
-    def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
+    def vjp(self, grad: Tensor[Float], /) -> tuple[Tensor[Float] | None, ...]:
         """The gradient of each input, given that of the output; None where none is needed.
 
-        Written with tensor ops, so that it can be differentiated again and traced.
+        Of several outputs it is given one each, ``vjp(self, *grads)``, None for those that none
+        has arrived at (not all). Written with tensor ops, so that it can be differentiated again
+        and traced.
         """
 
     def saved(self) -> list[tuple[str, Saved[Any]]]:

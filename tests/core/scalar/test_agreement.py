@@ -125,6 +125,14 @@ def inputs_of(dtype: Any) -> list[np.ndarray]:
 BOOL_INPUTS = [np.array([bool(i >> bit & 1) for i in range(8)]) for bit in range(3)]
 
 
+def has_numbers_alone(tree: Scalar) -> bool:
+    """Whether a call in the tree has constants as its only arguments."""
+    return any(
+        isinstance(node, Call) and all(isinstance(arg, Constant) for arg in node.args)
+        for node in postorder([tree])
+    )
+
+
 @given(tree=EXACT_TREES)
 def test_compiling_keeps_every_bit_in_float64(tree: Scalar) -> None:
     e = Expression(("x", "y"), (tree,))
@@ -140,9 +148,8 @@ def test_compiling_keeps_every_bit_in_float64(tree: Scalar) -> None:
 @given(tree=FLOAT_TREES)
 def test_programs_compute_the_simplified_expression(dtype: Any, tree: Scalar) -> None:
     simple = Simplifier(powers_as_products=True)(tree)
-    for node in postorder([simple]):
-        # What is left of numbers alone (log(0)) is rounded at other places in the reference.
-        assume(not isinstance(node, Call) or not all(isinstance(a, Constant) for a in node.args))
+    # What is left of numbers alone (log(0)) is rounded at other places in the reference.
+    assume(not has_numbers_alone(simple))
     e = Expression(("x", "y"), (simple,))
     inputs = inputs_of(dtype)
     (actual,) = run(compile_program(e, [dtype] * 2, [dtype]), inputs)
@@ -153,6 +160,8 @@ def test_programs_compute_the_simplified_expression(dtype: Any, tree: Scalar) ->
 @pytest.mark.parametrize("dtype", [int64, int32], ids=str)
 @given(tree=INT_TREES)
 def test_int_programs_compute_what_was_written(dtype: Any, tree: Scalar) -> None:
+    # What numbers alone make (0 // 0) has no dtype yet, so it may be NaN in one of the two.
+    assume(not has_numbers_alone(tree))
     e = Expression(("x", "y"), (tree,))
     inputs = inputs_of(dtype)
     (actual,) = run(compile_program(e, [dtype] * 2, [dtype]), inputs)

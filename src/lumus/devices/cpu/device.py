@@ -31,6 +31,8 @@ def _program(expression: Expression, inputs: Specs, outputs: Specs) -> _native.P
 
 def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
     program = _program(kernel.expression, inputs, outputs)
+    if len(outputs) > 1:
+        return lambda *data: program.run_many(list(data))
     by_count: dict[int, Run] = {1: program.run1, 2: program.run2, 3: program.run3}
     return by_count.get(len(inputs)) or (lambda *data: program.run(list(data)))
 

@@ -21,8 +21,11 @@ from lumus.devices.reference.arrays import numbers, stored, write
 from lumus.devices.reference.scalar import Array, evaluate
 
 Specs = tuple[Spec, ...]
-Compute = Callable[[Any, Sequence[Array], Spec], Array]
-"""A kernel on arrays of numbers: (kernel, inputs, the output's spec) to the output's numbers."""
+Compute = Callable[[Any, Sequence[Array], Any], Any]
+"""A kernel on arrays of numbers: (kernel, inputs, spec) to the output's numbers.
+
+Of several outputs: the specs to the numbers of each.
+"""
 
 VIEWS: dict[type[Kernel], Callable[[Any, Any], Any]] = {
     k.BroadcastTo: lambda kernel, x: x.broadcast(kernel.shape),
@@ -58,6 +61,8 @@ def _computed(kernel: Kernel, arrays: list[Array], outputs: Specs) -> list[Array
     with np.errstate(all="ignore"):
         if isinstance(kernel, k.Elementwise):
             return evaluate(kernel.expression, arrays, [spec.dtype for spec in outputs])
+        if len(outputs) > 1:
+            return list(TABLE[type(kernel)](kernel, arrays, outputs))
         return [TABLE[type(kernel)](kernel, arrays, outputs[0])]
 
 
