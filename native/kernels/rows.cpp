@@ -15,11 +15,10 @@
 // with +inf, or with nothing but -inf, as the formula has it.
 #include "kernels/rows.h"
 
-#include "kernels/accumulate.h"
 #include "kernels/axes.h"
 #include "kernels/math.h"
 #include "kernels/reduce.h"
-#include "kernels/tile_io.h"
+#include "kernels/runs.h"
 #include "runtime/scratch.h"
 #include "runtime/thread_pool.h"
 
@@ -33,64 +32,12 @@ constexpr std::int64_t kMaxColumns = 1024;     // of a chunk
 constexpr std::int64_t kColumnStep = 16;       // a multiple of the lanes of any vector
 constexpr std::int64_t kBandElements = 65536;  // of a band of rows of a chunk
 
-template <class Element>
-struct ComputeOf {
-  using type = float;
-};
-template <>
-struct ComputeOf<double> {
-  using type = double;
-};
-template <class Element>
-using Compute = typename ComputeOf<Element>::type;
-
-LUMUS_INLINE double fold_sum(f32v values) {
-  const F64Pair wide = widen(values);
-  return fold_vector<Sum<double>, kLanes<double>>(wide.hi + wide.lo);
-}
-LUMUS_INLINE double fold_sum(f64v values) {
-  return fold_vector<Sum<double>, kLanes<double>>(values);
-}
-
-LUMUS_INLINE void add_wide(double* sums, f32v values) {
-  const F64Pair wide = widen(values);
-  constexpr std::int64_t width = kLanes<double>;
-  store<double>(sums, load<double>(sums) + wide.hi);
-  store<double>(sums + width, load<double>(sums + width) + wide.lo);
-}
-LUMUS_INLINE void add_wide(double* sums, f64v values) {
-  store<double>(sums, load<double>(sums) + values);
-}
-
 LUMUS_INLINE f32v load_narrow(const double* from, f32v) {
   return narrow(load<double>(from), load<double>(from + kLanes<double>));
 }
 LUMUS_INLINE f64v load_narrow(const double* from, f64v) { return load<double>(from); }
 
 LUMUS_INLINE double logarithm(double x) { return log(splat<double>(x))[0]; }
-
-// Calls body<is_full>(i, present) for each vector of `count` elements.
-template <class T, class Body>
-LUMUS_INLINE void for_vectors(std::int64_t count, const Body& body) {
-  std::int64_t i = 0;
-  for (; i + kLanes<T> <= count; i += kLanes<T>) body.template operator()<true>(i, kLanes<T>);
-  if (i < count) body.template operator()<false>(i, count - i);
-}
-
-template <bool kIsFull, class Element, class T>
-LUMUS_INLINE Vec<T> load_some(const Element* from, std::int64_t present, T fill) {
-  if constexpr (kIsFull) return load_values(from);
-  return load_left(from, present, fill);
-}
-
-template <bool kIsFull, class Element, class V>
-LUMUS_INLINE void store_some(Element* to, V values, std::int64_t present) {
-  if constexpr (kIsFull) {
-    store_values(to, values);
-  } else {
-    store_left(to, values, present);
-  }
-}
 
 // ---- one row ------------------------------------------------------------------------------------
 
@@ -110,22 +57,6 @@ struct Row {
     return tile;
   }
 };
-
-// The sum of value<is_full>(i, present) over at most kBlock elements.
-template <class T, class Value>
-LUMUS_INLINE double sum_block(std::int64_t count, const Value& value) {
-  constexpr std::int64_t width = kLanes<T>;
-  Vec<T> sums[4] = {};
-  std::int64_t i = 0;
-  for (; i + 4 * width <= count; i += 4 * width) {
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      sums[v] += value.template operator()<true>(i + v * width, width);
-    });
-  }
-  for (; i + width <= count; i += width) sums[0] += value.template operator()<true>(i, width);
-  if (i < count) sums[1] += value.template operator()<false>(i, count - i);
-  return fold_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-}
 
 template <class Element>
 Compute<Element> row_maximum(Row<Element>& row, std::int64_t length) {
