@@ -198,7 +198,7 @@ def test_folder_that_cannot_be_written_is_named(capsys, tmp_path, where, match):
             b"version https://git-lfs.github.com/spec/v1\n",
             "{} is no valid .*; hint: .*`git lfs pull`",
         ),
-        (b"\x02\0\0\0\0\0\0\0{}", "{} does not hold the digits classifier: .* missing: layers.*"),
+        (b"\x02\0\0\0\0\0\0\0{}", "{} does not hold the digits classifier: .* missing: 1.weight.*"),
     ],
 )
 def test_damaged_model_file_is_named(capsys, tmp_path, content, match):

@@ -320,8 +320,8 @@ def test_repr_is_the_tree_with_the_names_of_the_state_dict():
           (body.2.a): Linear(3, 3)
           (head): Linear(3, 1, bias=False)
           (block): Sequential(
-            (layers.0): Flatten()
-            (layers.1): Dropout(0.25)
+            (0): Flatten()
+            (1): Dropout(0.25)
           )
         )""")
 

@@ -71,8 +71,8 @@ def test_another_seed_is_another_model_on_another_split(run, tmp_path):
     other = trained(tmp_path / "other", seed=1)
     assert saved_seed(other.folder / "model.safetensors") == 1
     assert other.held_out.labels.tolist() != run.held_out.labels.tolist()
-    assert other.model.state_dict()["layers.1.weight"].tolist() != (
-        run.model.state_dict()["layers.1.weight"].tolist()
+    assert other.model.state_dict()["1.weight"].tolist() != (
+        run.model.state_dict()["1.weight"].tolist()
     )
 
 
@@ -139,7 +139,7 @@ def test_files_that_hold_no_classifier_are_refused(tmp_path):
     path = tmp_path / "x"
     lm.io.save(path, {"w": lm.zeros(2)})
     with pytest.raises(
-        StateError, match=r"x does not hold the digits classifier: .*missing: layers"
+        StateError, match=r"x does not hold the digits classifier: .*missing: 1.weight"
     ):
         load_classifier(path)
     for seed in ("-1", "text", "²", "4294967296", "9" * 5000):

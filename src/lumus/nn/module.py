@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from reprlib import recursive_repr
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
@@ -79,7 +79,7 @@ class Module:
                 yield name, value
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """(name, parameter) of all parameters, each once; a name is a path: ``layers.0.weight``.
+        """(name, parameter) of all parameters, each once; a name is a path: ``blocks.0.weight``.
 
         Raises ArgumentError for a tensor that requires grad and is not a Parameter: it would be
         saved, but not trained.
@@ -106,6 +106,10 @@ class Module:
     def buffers(self) -> list[Tensor[Any]]:
         """All buffers, each once."""
         return [buffer for _, buffer in self.named_buffers()]
+
+    def _contents(self) -> Iterable[tuple[str, Any]]:
+        """(name, value) of what it holds: its attributes. Containers name their items instead."""
+        return vars(self).items()
 
     # Mode -----------------------------------------------------------------------------------------
 
@@ -213,8 +217,8 @@ def _described(given: Any) -> str:
 
 
 def _children(module: Module) -> Iterator[tuple[str, Any]]:
-    """(name, value) of the attributes, those in lists, tuples and dicts named by their place."""
-    pending: list[tuple[str, Any]] = list(reversed(vars(module).items()))
+    """(name, value) of the contents, those in lists, tuples and dicts named by their place."""
+    pending: list[tuple[str, Any]] = list(reversed([*module._contents()]))
     entered: set[int] = set()
     while pending:
         name, value = pending.pop()
