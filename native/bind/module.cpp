@@ -21,6 +21,7 @@ void bind_memory(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_reduce(nb::module_& m);
 void bind_rows(nb::module_& m);
+void bind_scan(nb::module_& m);
 
 NB_MODULE(_native, m) {
   std::string problem;
@@ -42,4 +43,5 @@ NB_MODULE(_native, m) {
   bind_random(m);
   bind_reduce(m);
   bind_rows(m);
+  bind_scan(m);
 }

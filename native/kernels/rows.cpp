@@ -16,6 +16,7 @@
 #include "kernels/rows.h"
 
 #include "kernels/axes.h"
+#include "kernels/joint_axes.h"
 #include "kernels/math.h"
 #include "kernels/reduce.h"
 #include "kernels/runs.h"
@@ -300,38 +301,6 @@ LUMUS_INLINE void finish_sums(double* sums, std::int64_t count, typename Functio
 }
 
 // ---- all rows or columns ------------------------------------------------------------------------
-
-// Axes of several arrays of one shape; neighbours are merged where every array allows it.
-struct JointAxes {
-  int rank = 0;
-  std::int64_t count = 1;
-  std::int64_t shape[kMaxRank];
-  std::int64_t strides[3][kMaxRank];
-
-  void add(std::int64_t length, const std::int64_t* steps, int num_arrays) {
-    count *= length;
-    if (length == 1) return;
-    bool joins = rank > 0;
-    for (int i = 0; i < num_arrays && joins; ++i) {
-      joins = strides[i][rank - 1] == steps[i] * length;
-    }
-    if (joins) {
-      shape[rank - 1] *= length;
-    } else {
-      shape[rank++] = length;
-    }
-    for (int i = 0; i < num_arrays; ++i) strides[i][rank - 1] = steps[i];
-  }
-
-  void locate(std::int64_t index, int num_arrays, std::int64_t* offsets) const {
-    for (int i = 0; i < num_arrays; ++i) offsets[i] = 0;
-    for (int axis = rank - 1; axis >= 0; --axis) {
-      const std::int64_t at = index % shape[axis];
-      index /= shape[axis];
-      for (int i = 0; i < num_arrays; ++i) offsets[i] += at * strides[i][axis];
-    }
-  }
-};
 
 // Chunks of columns; long ones are cut in bands of rows, with a barrier between the phases.
 template <class Function, class Element, int kNumArrays>

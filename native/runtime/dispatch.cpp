@@ -7,6 +7,7 @@
 #include "kernels/random.h"
 #include "kernels/reduce.h"
 #include "kernels/rows.h"
+#include "kernels/scan.h"
 #include "runtime/cpu.h"
 
 #if LUMUS_X86
@@ -45,3 +46,4 @@ DISPATCH(MatmulKernels, matmul)
 DISPATCH(RandomKernels, random)
 DISPATCH(ReduceKernels, reduce)
 DISPATCH(RowsKernels, rows)
+DISPATCH(ScanKernels, scan)
