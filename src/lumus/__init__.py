@@ -109,6 +109,11 @@ from lumus.ops.reduce.softmax import softmax
 from lumus.ops.reduce.std import std
 from lumus.ops.reduce.sum import sum
 from lumus.ops.reduce.var import var
+from lumus.ops.scan.cummax import cummax
+from lumus.ops.scan.cummin import cummin
+from lumus.ops.scan.cumprod import cumprod
+from lumus.ops.scan.cumsum import cumsum
+from lumus.ops.scan.logcumsumexp import logcumsumexp
 from lumus.ops.shape.broadcast_to import broadcast_to
 from lumus.ops.shape.concat import concat
 from lumus.ops.shape.copy import copy
@@ -149,6 +154,10 @@ __all__ = [
     "concat",
     "copy",
     "cos",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "data",
     "diag",
     "divide",
@@ -194,6 +203,7 @@ __all__ = [
     "log",
     "log1p",
     "log_softmax",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",

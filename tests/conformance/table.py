@@ -12,6 +12,7 @@ from tests.conformance.specs import (
     loss,
     random,
     reduce,
+    scan,
     shape,
 )
 
@@ -20,6 +21,7 @@ SPECS: tuple[OpSpec, ...] = (
     *compare.SPECS,
     *cast.SPECS,
     *reduce.SPECS,
+    *scan.SPECS,
     *shape.SPECS,
     *index.SPECS,
     *linalg.SPECS,

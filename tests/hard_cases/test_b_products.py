@@ -49,6 +49,17 @@ def test_prod_of_nothing_is_one_B6(device, shape, axis, product):
     check_exact(gradients(y, x)[0], np.zeros(shape))
 
 
+def test_cumprod_with_a_zero_in_the_middle_has_its_gradient_there_B7(device):
+    x = leaf([2.0, 0.0, 3.0, 4.0], device)
+    y = x.cumprod()
+    check_exact(y, [2.0, 0.0, 0.0, 0.0])
+    check_exact(gradients(y, x)[0], [1.0, 32.0, 0.0, 0.0])
+    for zeros in ((0,), (3,), (0, 2), (1, 2, 3)):
+        values = np.array([1.5, -2.0, 0.5, 3.0])
+        values[list(zeros)] = 0.0
+        gradcheck(lambda x: x.cumprod(), [leaf(values, device, lm.float64)], order=2)
+
+
 @pytest.mark.parametrize("per_element", [True, False])
 def test_power_of_zero_by_constant_exponents_B9(device, per_element):
     exponents = [0.0, 1.0, 2.0, 0.5, -1.0]

@@ -136,6 +136,13 @@ def test_variance_with_a_large_mean_G12(device):
     check(constant([10000.0, 10001.0, 10002.0], device).var(), 0.6666667)
 
 
+def test_gradient_of_cumsum_runs_from_the_end_G13(device):
+    x = leaf([1.0, 2.0, 3.0], device)
+    y = x.cumsum(axis=0)
+    check_exact(y, [1.0, 3.0, 6.0])
+    check_exact(gradients(y, x, grad=[1.0, 10.0, 100.0])[0], [111.0, 110.0, 100.0])
+
+
 def test_sums_of_small_integers_widen_and_their_mean_is_refused_G15(device):
     assert lm.ones((300,), dtype=lm.uint8, device=device).sum().item() == 300
     assert lm.ones((300,), dtype=lm.bool_, device=device).sum().item() == 300

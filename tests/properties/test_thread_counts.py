@@ -82,6 +82,12 @@ CASES = {
     "var and std": lambda: [X.var(), X.var(axis=0), X.std(axis=1)],
     "max and argmax": lambda: [X.max(), X.max(axis=0), X.argmax(axis=1), LONG.argmax()],
     "logsumexp": lambda: [X.logsumexp(), X.logsumexp(axis=0), X.logsumexp(axis=1)],
+    "scans": lambda: [
+        LONG.cumsum(),
+        *gradients(lambda x: x.cumsum(axis=0) + x.cumprod(axis=1), X),
+        *gradients(lambda x: lm.logcumsumexp(x, axis=1), CUBE),
+        *X.cummax(axis=0),
+    ],
     "softmax": lambda: gradients(lambda x: x.softmax(axis=1), X),
     "softmax over columns": lambda: gradients(lambda x: x.softmax(axis=0), X),
     "log_softmax": lambda: gradients(lambda x: x.log_softmax(axis=-1), CUBE),

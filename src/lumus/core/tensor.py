@@ -797,6 +797,46 @@ class Tensor(Generic[K]):
         axis = normalize_axis("log_softmax", axis, self.spec.ndim)
         return apply("log_softmax", self, axis=axis)
 
+    # Scans
+    # --------------------------------------------------------------------------------------
+    @overload
+    def cumsum(self: Tensor[Float], axis: int | None = None) -> Tensor[Float]: ...
+    @overload
+    def cumsum(self: Tensor[Int], axis: int | None = None) -> Tensor[Int]: ...
+    @overload
+    def cumsum(self: Tensor[Bool], axis: int | None = None) -> Tensor[Int]: ...
+    def cumsum(self, axis: int | None = None) -> Any:
+        """See `lumus.cumsum`."""
+        return call("cumsum", self, axis)
+
+    @overload
+    def cumprod(self: Tensor[Float], axis: int | None = None) -> Tensor[Float]: ...
+    @overload
+    def cumprod(self: Tensor[Int], axis: int | None = None) -> Tensor[Int]: ...
+    def cumprod(self, axis: int | None = None) -> Any:
+        """See `lumus.cumprod`."""
+        return call("cumprod", self, axis)
+
+    @overload
+    def cummax(
+        self: Tensor[Float], axis: int | None = None
+    ) -> tuple[Tensor[Float], Tensor[Int]]: ...
+    @overload
+    def cummax(self: Tensor[Int], axis: int | None = None) -> tuple[Tensor[Int], Tensor[Int]]: ...
+    def cummax(self, axis: int | None = None) -> Any:
+        """See `lumus.cummax`."""
+        return call("cummax", self, axis)
+
+    @overload
+    def cummin(
+        self: Tensor[Float], axis: int | None = None
+    ) -> tuple[Tensor[Float], Tensor[Int]]: ...
+    @overload
+    def cummin(self: Tensor[Int], axis: int | None = None) -> tuple[Tensor[Int], Tensor[Int]]: ...
+    def cummin(self, axis: int | None = None) -> Any:
+        """See `lumus.cummin`."""
+        return call("cummin", self, axis)
+
     # Shape
     # -------------------------------------------------------------------------------------------
     def reshape(self, *shape: int | Sequence[int]) -> Tensor[K]:

@@ -12,6 +12,7 @@ from lumus.core.kernels import Kernel
 from lumus.core.scalar.expressions import Expression
 from lumus.core.scalar.program import compile_program
 from lumus.core.spec import Spec
+from lumus.devices.cpu import lines
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.devices.host import HostDevice
 
@@ -111,6 +112,7 @@ def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Run:
 
 
 TABLE: dict[type[Kernel], Builder] = {
+    **lines.TABLE,
     k.Arange: lambda kernel, i, o: (
         lambda: _native.arange(kernel.dtype.code, kernel.start, kernel.step, kernel.count)
     ),

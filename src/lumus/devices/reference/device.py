@@ -16,7 +16,7 @@ from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.host import HostDevice
-from lumus.devices.reference import movement, random, reductions
+from lumus.devices.reference import lines, movement, random, reductions
 from lumus.devices.reference.arrays import numbers, stored, write
 from lumus.devices.reference.scalar import Array, evaluate
 
@@ -35,6 +35,7 @@ VIEWS: dict[type[Kernel], Callable[[Any, Any], Any]] = {
 }
 
 TABLE: dict[type[Kernel], Compute] = {
+    **lines.TABLE,
     k.Arange: movement.arange,
     k.ArgReduce: reductions.arg_reduce,
     k.Cast: movement.copy,

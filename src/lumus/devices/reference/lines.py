@@ -1,0 +1,72 @@
+"""Scans along an axis, an element at a time; floats in float64, rounded once at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lumus.core import line_kernels as k
+from lumus.core.kernels import Kernel
+from lumus.core.spec import Spec
+from lumus.devices.reference.arrays import widened
+from lumus.devices.reference.scalar import Array
+
+
+def _first(array: Array, axis: int) -> Array:
+    """The axis in front, so that `array[i]` is one step of a scan."""
+    return np.moveaxis(array, axis, 0)
+
+
+def scan(kernel: k.Scan, arrays: Sequence[Array], output: Spec) -> Array:
+    """Each step combined with all before it."""
+    steps = _first(widened(arrays[0]), kernel.axis)
+    if steps.dtype.kind != "f":
+        steps = steps.astype(np.int64)
+    if kernel.reverse:
+        steps = steps[::-1]
+    accumulate = {
+        "sum": np.add.accumulate,
+        "prod": np.multiply.accumulate,
+        "logsumexp": np.logaddexp.accumulate,
+    }[kernel.kind]
+    # Over no steps at all logaddexp has nothing to begin with.
+    result = accumulate(steps, axis=0) if steps.size else steps
+    return np.moveaxis(result[::-1] if kernel.reverse else result, 0, kernel.axis)
+
+
+def running_extreme(
+    kernel: k.RunningExtreme, arrays: Sequence[Array], outputs: Sequence[Spec]
+) -> tuple[Array, Array]:
+    """The extreme so far and where it was first; the first NaN stays."""
+    steps = _first(arrays[0], kernel.axis)
+    values, positions = steps.copy(), np.zeros(steps.shape, np.int64)
+    for step in range(1, len(steps)):
+        best, here = values[step - 1], steps[step]
+        wins = here > best if kernel.kind == "max" else here < best
+        wins = wins | (np.isnan(here) & ~np.isnan(best))
+        values[step] = np.where(wins, here, best)
+        positions[step] = np.where(wins, step, positions[step - 1])
+    return np.moveaxis(values, 0, kernel.axis), np.moveaxis(positions, 0, kernel.axis)
+
+
+def recurrence(kernel: k.Recurrence, arrays: Sequence[Array], output: Spec) -> Array:
+    """s[i] = b[i] + a[i] * s[i-1], or from the end with the coefficient of the step before."""
+    a, b = (_first(widened(one), kernel.axis) for one in arrays)
+    result = b.copy()
+    count = len(b)
+    for step in range(1, count):
+        if kernel.reverse:
+            at = count - 1 - step
+            result[at] = b[at] + a[at + 1] * result[at + 1]
+        else:
+            result[step] = b[step] + a[step] * result[step - 1]
+    return np.moveaxis(result, 0, kernel.axis)
+
+
+TABLE: dict[type[Kernel], Callable[[Any, Sequence[Array], Any], Any]] = {
+    k.Recurrence: recurrence,
+    k.RunningExtreme: running_extreme,
+    k.Scan: scan,
+}
