@@ -279,6 +279,7 @@ void bind_array(nb::module_& m) {
       .def_prop_ro("use_count", [](const Array& a) { return a.storage->use_count(); })
       .def("permute", permute)
       .def("slice", slice)
+      .def("windows", windowed)
       .def("broadcast", broadcast)
       .def("reshape", reshape)
       .def("reshape_view", reshape_view)

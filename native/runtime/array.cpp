@@ -56,6 +56,20 @@ Array sliced(const Array& array, const std::int64_t* starts, const std::int64_t*
   return result;
 }
 
+Array windowed(const Array& array, int axis, std::int64_t size, std::int64_t step) {
+  Array result = array;
+  View& view = result.view;
+  const std::int64_t stride = view.strides[axis];
+  const std::int64_t count = (view.shape[axis] - size) / step + 1;
+  view.shape[axis] = count;
+  // The step of a single window never counts, and may be too large to multiply.
+  if (count > 1) view.strides[axis] = stride * step;
+  view.shape[view.rank] = size;
+  view.strides[view.rank++] = stride;
+  result.readonly |= count > 1 && step < size;
+  return result;
+}
+
 Array broadcasted(const Array& array, int rank, const std::int64_t* shape) {
   Array result = array;
   result.view.rank = rank;

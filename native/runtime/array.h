@@ -57,6 +57,9 @@ inline T* data_of(const View& view) {
 Array permuted(const Array& array, const int* axes);
 Array sliced(const Array& array, const std::int64_t* starts, const std::int64_t* sizes,
              const std::int64_t* steps);
+// Windows of `size` elements along an axis: it counts every `step`-th of them, a new last axis
+// their elements. Read-only where they overlap.
+Array windowed(const Array& array, int axis, std::int64_t size, std::int64_t step);
 Array broadcasted(const Array& array, int rank, const std::int64_t* shape);
 // True and `*result` when the new shape can be had without copying.
 bool reshaped_view(const Array& array, int rank, const std::int64_t* shape, Array* result);

@@ -94,7 +94,12 @@ from lumus.ops.index.take import take
 from lumus.ops.index.take_along_axis import take_along_axis
 from lumus.ops.interop.dlpack import from_dlpack
 from lumus.ops.interop.numpy import from_numpy
+from lumus.ops.linalg.diagonal import diagonal, trace
+from lumus.ops.linalg.einsum import einsum
+from lumus.ops.linalg.kron import kron
 from lumus.ops.linalg.matmul import matmul
+from lumus.ops.linalg.outer import outer
+from lumus.ops.linalg.tensordot import tensordot
 from lumus.ops.reduce.all import all
 from lumus.ops.reduce.any import any
 from lumus.ops.reduce.argmax import argmax
@@ -114,18 +119,27 @@ from lumus.ops.scan.cummin import cummin
 from lumus.ops.scan.cumprod import cumprod
 from lumus.ops.scan.cumsum import cumsum
 from lumus.ops.scan.logcumsumexp import logcumsumexp
+from lumus.ops.shape.broadcast_arrays import broadcast_arrays
 from lumus.ops.shape.broadcast_to import broadcast_to
 from lumus.ops.shape.concat import concat
 from lumus.ops.shape.copy import copy
 from lumus.ops.shape.expand_dims import expand_dims
 from lumus.ops.shape.flip import flip
+from lumus.ops.shape.meshgrid import meshgrid
+from lumus.ops.shape.moveaxis import moveaxis
 from lumus.ops.shape.narrow import narrow
+from lumus.ops.shape.pad import pad
 from lumus.ops.shape.permute_dims import permute_dims
+from lumus.ops.shape.repeat import repeat
 from lumus.ops.shape.reshape import reshape
+from lumus.ops.shape.roll import roll
 from lumus.ops.shape.split import split
 from lumus.ops.shape.squeeze import squeeze
 from lumus.ops.shape.stack import stack
+from lumus.ops.shape.tile import tile
 from lumus.ops.shape.transpose import transpose
+from lumus.ops.shape.unfold import unfold
+from lumus.ops.shape.unstack import unstack
 
 __version__ = "0.1.0"
 
@@ -147,6 +161,7 @@ __all__ = [
     "astype",
     "bfloat16",
     "bool_",
+    "broadcast_arrays",
     "broadcast_to",
     "build_info",
     "ceil",
@@ -160,7 +175,9 @@ __all__ = [
     "cumsum",
     "data",
     "diag",
+    "diagonal",
     "divide",
+    "einsum",
     "empty",
     "empty_cache",
     "empty_like",
@@ -196,6 +213,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "kron",
     "leaky_relu",
     "less",
     "less_equal",
@@ -214,8 +232,10 @@ __all__ = [
     "maximum",
     "mean",
     "memory_stats",
+    "meshgrid",
     "min",
     "minimum",
+    "moveaxis",
     "multiply",
     "narrow",
     "negative",
@@ -226,6 +246,8 @@ __all__ = [
     "ones",
     "ones_like",
     "optim",
+    "outer",
+    "pad",
     "permute_dims",
     "pow",
     "prod",
@@ -233,7 +255,9 @@ __all__ = [
     "reciprocal",
     "relu",
     "remainder",
+    "repeat",
     "reshape",
+    "roll",
     "round",
     "rsqrt",
     "scatter_add",
@@ -255,10 +279,15 @@ __all__ = [
     "take_along_axis",
     "tanh",
     "tensor",
+    "tensordot",
+    "tile",
+    "trace",
     "transpose",
     "tril",
     "triu",
     "uint8",
+    "unfold",
+    "unstack",
     "value_and_grad",
     "var",
     "where",

@@ -159,5 +159,12 @@ def test_overlapping_windows_accumulate_in_backward_G16(device):
     check_exact(gradients(windows, x)[0], [1.0, 2.0, 2.0, 1.0])
 
 
+def test_unfold_accumulates_where_windows_overlap_G16(device):
+    x = leaf([1.0, 2.0, 3.0, 4.0], device)
+    windows = x.unfold(0, 2)
+    check_exact(windows, [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]])
+    check_exact(gradients(windows, x)[0], [1.0, 2.0, 2.0, 1.0])
+
+
 def test_mean_of_float16_whose_sum_overflows_G17(device):
     assert lm.full((100,), 60000.0, dtype=lm.float16, device=device).mean().item() == 60000

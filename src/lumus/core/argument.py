@@ -106,6 +106,15 @@ def flag(op: str, name: str, value: Any) -> bool:
     raise ArgumentError(f"{op}: {name} must be True or False, got {_shown(value)}", op=op)
 
 
+def choice(op: str, name: str, value: Any, allowed: Sequence[str], hint: str | None = None) -> str:
+    """One of the words allowed."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    *others, last = map(repr, allowed)
+    listed = f"{', '.join(others)} or {last}" if others else last
+    raise ArgumentError(f"{op}: {name} must be {listed}, got {_shown(value)}", hint=hint, op=op)
+
+
 def _shown(value: Any) -> str:
     """The value if its text is short, else its type."""
     if isinstance(value, construct.tensor_class):

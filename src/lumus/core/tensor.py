@@ -8,7 +8,7 @@ its gradient stand at the public function of the same name in `lumus.ops`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 K2 = TypeVar("K2", bound=Kind)
 Axes = int | Sequence[int] | None
+PadMode = Literal["constant", "edge", "reflect", "symmetric", "wrap"]
+PadWidth = int | Sequence[int] | Sequence[Sequence[int]] | Mapping[int, int | Sequence[int]]
 Index = Any
 """Ints, slices, None, ..., lists, Bool masks and Int tensors, or a tuple of them."""
 
@@ -890,6 +892,54 @@ class Tensor(Generic[K]):
     def split(self, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor[K]]:
         """See `lumus.split`."""
         return call("split", self, sizes, axis)
+
+    def unstack(self, axis: int = 0) -> tuple[Tensor[K], ...]:
+        """See `lumus.unstack`."""
+        return call("unstack", self, axis)
+
+    def moveaxis(self, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor[K]:
+        """See `lumus.moveaxis`."""
+        return call("moveaxis", self, source, destination)
+
+    def roll(self, shift: int | Sequence[int], axis: Axes = None) -> Tensor[K]:
+        """See `lumus.roll`."""
+        return call("roll", self, shift, axis)
+
+    def tile(self, repetitions: int | Sequence[int]) -> Tensor[K]:
+        """See `lumus.tile`."""
+        return call("tile", self, repetitions)
+
+    def repeat(
+        self, repeats: int | Sequence[int] | Tensor[Int], axis: int | None = None
+    ) -> Tensor[K]:
+        """See `lumus.repeat`."""
+        return call("repeat", self, repeats, axis)
+
+    def pad(
+        self,
+        pad_width: PadWidth,
+        mode: PadMode = "constant",
+        *,
+        constant_values: float | int | bool = 0,
+    ) -> Tensor[K]:
+        """See `lumus.pad`."""
+        return call("pad", self, pad_width, mode, constant_values=constant_values)
+
+    def unfold(self, axis: int, size: int, step: int = 1) -> Tensor[K]:
+        """See `lumus.unfold`."""
+        return call("unfold", self, axis, size, step)
+
+    def diagonal(self, offset: int = 0) -> Tensor[K]:
+        """See `lumus.diagonal`."""
+        return call("diagonal", self, offset)
+
+    @overload
+    def trace(self: Tensor[Float], offset: int = 0) -> Tensor[Float]: ...
+    @overload
+    def trace(self: Tensor[Int], offset: int = 0) -> Tensor[Int]: ...
+    def trace(self, offset: int = 0) -> Any:
+        """See `lumus.trace`."""
+        return call("trace", self, offset)
 
     def take(self, indices: Tensor[Int] | Sequence[Any], axis: int = 0) -> Tensor[K]:
         """See `lumus.take`."""

@@ -251,11 +251,13 @@ def _gradients_of(spec: OpSpec, case: Case, device: str, *, alone: int | None) -
         _requiring(one) if alone in (None, place) else one
         for place, one in enumerate(inputs_of(spec, case, float64, device))
     ]
-    results = [one for one in results_of(spec, case, inputs) if one.requires_grad]
     random = np.random.default_rng(0)
     found: dict[int, Array] = {}
-    for result in results:
+    for result in results_of(spec, case, inputs):
+        # Drawn for each result, so that it is the same whichever of them are on a graph.
         incoming = tensor(random.uniform(-1, 1, result.shape), device=device)
+        if not result.requires_grad:
+            continue
         store = result.backward(incoming.astype(result.dtype), retain_graph=True)
         for place, one in enumerate(inputs):
             if one in store:

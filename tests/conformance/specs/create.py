@@ -32,7 +32,7 @@ SPECS = [
         formula=lambda x, offset=0: np.diag(x, offset),
         dtypes=ALL,
         tolerance=0,
-        covers=("index", "index_put"),
+        covers=("slice", "unslice"),
         cases=one_input(
             ((3, 3), {}),
             ((3, 5), {"offset": 1}),

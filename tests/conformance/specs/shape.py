@@ -8,7 +8,7 @@ import numpy as np
 import lumus as lm
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import ALL
-from lumus.testing.op_spec import Case, OpSpec, Source
+from lumus.testing.op_spec import Case, Edge, OpSpec, Source
 
 SHAPE = (2, 3, 4)
 
@@ -120,7 +120,188 @@ def slice_put_cases(source: Source) -> Iterable[Case]:
         yield Case(f"shape {shape}, {kwargs}", (source.draw(shape), source.draw(sizes)), kwargs)
 
 
+def meshgrid_cases(source: Source) -> Iterable[Case]:
+    for shapes, indexing in (
+        (((3,), (2,)), "xy"),
+        (((3,), (2,), (4,)), "xy"),
+        (((3,), (2,), (4,)), "ij"),
+        (((3,),), "xy"),
+        (((), (2,)), "ij"),
+        (((0,), (2,)), "xy"),
+    ):
+        inputs = tuple(source.draw(shape) for shape in shapes)
+        yield Case(f"{indexing} of {shapes}", inputs, {"indexing": indexing})
+
+
+def broadcast_cases(source: Source) -> Iterable[Case]:
+    for shapes in (((3, 1), (4,)), ((), (2, 3)), ((2,),), ((0,), (1,)), ((2, 1, 1), (3, 1), (1,))):
+        yield Case(f"shapes {shapes}", tuple(source.draw(shape) for shape in shapes))
+
+
+PAD_WIDTHS = (
+    ((5,), 1),
+    ((5,), (2, 0)),
+    (SHAPE, 2),
+    (SHAPE, ((1, 0), (0, 2), (3, 1))),
+    (SHAPE, ((0, 0), (0, 0), (0, 0))),
+    ((2, 3), ((9, 4), (0, 11))),
+    ((1, 4), ((2, 3), (1, 0))),
+    ((1,), 3),
+)
+
+
+def pad_cases(source: Source) -> Iterable[Case]:
+    for mode in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        for shape, width in PAD_WIDTHS:
+            kwargs = {"pad_width": width, "mode": mode}
+            yield Case(f"shape {shape}, {kwargs}", (source.draw(shape),), kwargs)
+    empty = {"pad_width": ((1, 2), (0, 1)), "mode": "constant"}
+    yield Case("nothing, constant", (source.draw((0, 2)),), empty)
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        kwargs = {"pad_width": ((0, 0), (1, 1)), "mode": mode}
+        yield Case(f"no rows, {mode}", (source.draw((0, 3)),), kwargs)
+
+
+def windows(x: Any, axis: int, size: int, step: int = 1) -> Any:
+    starts = range(0, x.shape[axis] - size + 1, step)
+    rows = [np.take(x, np.arange(start, start + size), axis=axis) for start in starts]
+    return np.stack([np.moveaxis(row, axis, -1) for row in rows], axis=axis)
+
+
 SPECS = [
+    exact(
+        "roll",
+        lambda x, shift, axis=None: np.roll(x, shift, axis),
+        one_input(
+            ((5,), {"shift": 2}),
+            ((5,), {"shift": -7}),
+            (SHAPE, {"shift": 5}),
+            (SHAPE, {"shift": 1, "axis": 1}),
+            (SHAPE, {"shift": -1, "axis": -1}),
+            (SHAPE, {"shift": (1, -1), "axis": (0, 2)}),
+            (SHAPE, {"shift": 1, "axis": (0, 1, 2)}),
+            (SHAPE, {"shift": (1, 1), "axis": (1, 1)}),
+            (SHAPE, {"shift": 0, "axis": 0}),
+            ((), {"shift": 3}),
+            ((1,), {"shift": 4, "axis": 0}),
+            ((2, 0), {"shift": 1, "axis": (0, 1)}),
+            ((0,), {"shift": 1}),
+        ),
+    ),
+    exact(
+        "tile",
+        lambda x, repetitions: np.tile(x, repetitions),
+        one_input(
+            ((3,), {"repetitions": 2}),
+            ((3,), {"repetitions": (2, 2)}),
+            (SHAPE, {"repetitions": (2,)}),
+            (SHAPE, {"repetitions": (2, 1, 3)}),
+            (SHAPE, {"repetitions": (2, 1, 1, 2)}),
+            (SHAPE, {"repetitions": (1, 1)}),
+            (SHAPE, {"repetitions": (0, 2)}),
+            (SHAPE, {"repetitions": ()}),
+            ((), {"repetitions": 3}),
+            ((0, 2), {"repetitions": (3, 2)}),
+        ),
+        covers=("reshape", "broadcast_to"),
+    ),
+    exact(
+        "repeat",
+        lambda x, repeats, axis=None: np.repeat(x, repeats, axis),
+        one_input(
+            ((3,), {"repeats": 2}),
+            (SHAPE, {"repeats": 3}),
+            (SHAPE, {"repeats": 2, "axis": 1}),
+            (SHAPE, {"repeats": [2, 0, 1], "axis": 1}),
+            (SHAPE, {"repeats": [3], "axis": -1}),
+            (SHAPE, {"repeats": [0, 0], "axis": 0}),
+            (SHAPE, {"repeats": 0, "axis": 0}),
+            ((), {"repeats": 2}),
+            ((0,), {"repeats": 2}),
+            ((0,), {"repeats": []}),
+        ),
+        covers=("reshape", "broadcast_to", "index"),
+    ),
+    exact(
+        "pad",
+        lambda x, pad_width, mode: np.pad(x, pad_width, mode),
+        pad_cases,
+        covers=("pad_grad", "slice_put"),
+        edges=(
+            Edge(
+                "the edge gathers what continues it",
+                ([1.0, 2.0, 3.0],),
+                ([7.0, 8.0, 48.0],),
+                grad=[1.0, 2.0, 4.0, 8.0, 16.0, 32.0],
+                kwargs={"pad_width": (2, 1), "mode": "edge"},
+            ),
+            Edge(
+                "images gather at what they mirror",
+                ([1.0, 2.0, 3.0],),
+                ([4.0, 42.0, 17.0],),
+                grad=[1.0, 2.0, 4.0, 8.0, 16.0, 32.0],
+                kwargs={"pad_width": (2, 1), "mode": "reflect"},
+            ),
+        ),
+    ),
+    exact(
+        "unfold",
+        windows,
+        one_input(
+            ((5,), {"axis": 0, "size": 2}),
+            ((5,), {"axis": 0, "size": 5}),
+            ((7,), {"axis": 0, "size": 2, "step": 3}),
+            ((6,), {"axis": 0, "size": 3, "step": 3}),
+            ((9,), {"axis": 0, "size": 5, "step": 2}),
+            ((2, 5, 3), {"axis": 1, "size": 3, "step": 2}),
+            ((2, 5, 3), {"axis": 1, "size": 1}),
+            ((2, 5, 3), {"axis": -1, "size": 2}),
+            ((4, 3), {"axis": 0, "size": 3}),
+            ((4, 0), {"axis": 0, "size": 2}),
+            ((1,), {"axis": 0, "size": 1, "step": 9}),
+        ),
+        covers=("unfold_grad",),
+        edges=(
+            Edge(
+                "G16 overlapping windows accumulate",
+                ([1.0, 2.0, 3.0, 4.0],),
+                ([1.0, 2.0, 2.0, 1.0],),
+                kwargs={"axis": 0, "size": 2, "step": 1},
+            ),
+        ),
+    ),
+    exact(
+        "moveaxis",
+        lambda x, source, destination: np.moveaxis(x, source, destination),
+        one_input(
+            (SHAPE, {"source": 0, "destination": -1}),
+            (SHAPE, {"source": 2, "destination": 0}),
+            (SHAPE, {"source": (0, 1), "destination": (-1, 0)}),
+            (SHAPE, {"source": (2, 0, 1), "destination": (0, 2, 1)}),
+            (SHAPE, {"source": (), "destination": ()}),
+        ),
+        covers=("permute_dims",),
+    ),
+    exact(
+        "unstack",
+        lambda x, axis: [np.take(x, index, axis=axis) for index in range(x.shape[axis])],
+        one_input((SHAPE, {"axis": 1}), ((3,), {"axis": 0}), ((0, 2), {"axis": -1})),
+        covers=("slice", "reshape"),
+    ),
+    exact(
+        "meshgrid",
+        lambda *arrays, indexing: [
+            np.array(one) for one in np.meshgrid(*arrays, indexing=indexing)
+        ],
+        meshgrid_cases,
+        covers=("broadcast_to",),
+    ),
+    exact(
+        "broadcast_arrays",
+        lambda *arrays: [np.array(one) for one in np.broadcast_arrays(*arrays)],
+        broadcast_cases,
+        covers=("broadcast_to",),
+    ),
     exact(
         "reshape",
         reshaped,

@@ -9,29 +9,18 @@ from lumus import _native
 from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
-from lumus.core.scalar.expressions import Expression
-from lumus.core.scalar.program import compile_program
 from lumus.core.spec import Spec
-from lumus.devices.cpu import lines
+from lumus.devices.cpu import lines, placement
 from lumus.devices.cpu.blas import ensure_blas
+from lumus.devices.cpu.program import native_program
 from lumus.devices.host import HostDevice
 
 Specs = tuple[Spec, ...]
 Builder = Callable[[Any, Specs, Specs], Run]
 
 
-def _program(expression: Expression, inputs: Specs, outputs: Specs) -> _native.Program:
-    return _native.Program(
-        *compile_program(
-            expression,
-            tuple(spec.dtype for spec in inputs),
-            tuple(spec.dtype for spec in outputs),
-        )
-    )
-
-
 def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
-    program = _program(kernel.expression, inputs, outputs)
+    program = native_program(kernel.expression, inputs, outputs)
     if len(outputs) > 1:
         return lambda *data: program.run_many(list(data))
     by_count: dict[int, Run] = {1: program.run1, 2: program.run2, 3: program.run3}
@@ -45,7 +34,7 @@ def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Run:
         rank = max(spec.ndim for spec in inputs)
         dtype = outputs[0].dtype
         value = outputs[0].with_dtype(dtype)
-        program = _program(kernel.prologue, inputs, (value,))
+        program = native_program(kernel.prologue, inputs, (value,))
     reduction = _native.Reduction(
         kernel.kind, program, dtype.code, outputs[0].dtype.code, kernel.axes, rank, kernel.keepdims
     )
@@ -113,6 +102,7 @@ def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Run:
 
 TABLE: dict[type[Kernel], Builder] = {
     **lines.TABLE,
+    **placement.TABLE,
     k.Arange: lambda kernel, i, o: (
         lambda: _native.arange(kernel.dtype.code, kernel.start, kernel.step, kernel.count)
     ),
@@ -155,7 +145,7 @@ TABLE: dict[type[Kernel], Builder] = {
 
 
 def _elementwise_into(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
-    return _program(kernel.expression, inputs, outputs).run_into
+    return native_program(kernel.expression, inputs, outputs).run_into
 
 
 def _index_put_into(kernel: k.IndexPut, inputs: Specs, outputs: Specs) -> Run:

@@ -16,7 +16,7 @@ from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.host import HostDevice
-from lumus.devices.reference import lines, movement, random, reductions
+from lumus.devices.reference import lines, movement, placement, random, reductions
 from lumus.devices.reference.arrays import numbers, stored, write
 from lumus.devices.reference.scalar import Array, evaluate
 
@@ -28,6 +28,7 @@ Of several outputs: the specs to the numbers of each.
 """
 
 VIEWS: dict[type[Kernel], Callable[[Any, Any], Any]] = {
+    **placement.VIEWS,
     k.BroadcastTo: lambda kernel, x: x.broadcast(kernel.shape),
     k.Permute: lambda kernel, x: x.permute(kernel.axes),
     k.Reshape: lambda kernel, x: x.reshape(kernel.shape),
@@ -36,6 +37,7 @@ VIEWS: dict[type[Kernel], Callable[[Any, Any], Any]] = {
 
 TABLE: dict[type[Kernel], Compute] = {
     **lines.TABLE,
+    **placement.TABLE,
     k.Arange: movement.arange,
     k.ArgReduce: reductions.arg_reduce,
     k.Cast: movement.copy,

@@ -7,12 +7,14 @@ from typing import Any, Literal, cast, overload
 from lumus.core.argument import check_tensors
 from lumus.core.broadcast import check_shape, integer
 from lumus.core.device import Device
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType, checked_dtype, float32
 from lumus.core.kinds import Bool, Float, K
 from lumus.core.tensor import Tensor, leaf
 from lumus.errors import ShapeError
 from lumus.ops.create.arange import arange
 from lumus.ops.elementwise.where import where
+from lumus.ops.linalg.diagonal import diagonal
 
 
 @overload
@@ -93,28 +95,17 @@ def diag(x: Tensor[K], offset: int = 0) -> Tensor[K]:
     [1, 4]
     """
     check_tensors("diag", x)
-    offset = integer("diag", "offset", offset)
-    row, column = max(0, -offset), max(0, offset)
-    if x.ndim == 1:
-        side = x.shape[0] + abs(offset)
-        check_shape("diag", (side, side))
-        zero = False if x.dtype.kind == "bool" else 0
-        base = cast("Tensor[K]", _zeros(side, zero, x))
-        place = arange(x.shape[0], device=x.device)
-        return base.at[place + row, place + column].set(x)
-    if x.ndim != 2:
+    if x.ndim == 2:
+        return diagonal(x, integer("diag", "offset", offset))
+    if x.ndim != 1:
         raise ShapeError(f"diag: needs one or two axes, got shape {x.shape}", op="diag")
-    count = max(0, min(x.shape[0] - row, x.shape[1] - column))
-    if not count:
-        return x.reshape(-1)[:0]
-    place = arange(count, device=x.device)
-    return x[place + row, place + column]
-
-
-def _zeros(side: int, zero: Any, like: Tensor[Any]) -> Tensor[Any]:
-    matrix = eye(side, dtype=like.dtype, device=like.device)
-    matrix.fill_(zero)
-    return matrix
+    offset = integer("diag", "offset", offset)
+    side = x.shape[0] + abs(offset)
+    check_shape("diag", (side, side))
+    # In row-major order the elements of a diagonal are side + 1 apart.
+    start = max(0, -offset) * side + max(0, offset)
+    flat = apply("unslice", x, shape=(side * side,), starts=(start,), steps=(side + 1,))
+    return cast("Tensor[K]", flat.reshape(side, side))
 
 
 def _triangle(x: Tensor[K], keep: Tensor[Bool]) -> Tensor[K]:
