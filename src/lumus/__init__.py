@@ -55,39 +55,59 @@ from lumus.ops.create.full import (
 from lumus.ops.create.tensor import tensor
 from lumus.ops.elementwise.abs import abs
 from lumus.ops.elementwise.add import add
+from lumus.ops.elementwise.affine import affine
 from lumus.ops.elementwise.astype import astype
 from lumus.ops.elementwise.ceil import ceil
+from lumus.ops.elementwise.celu import celu
 from lumus.ops.elementwise.clip import clip
 from lumus.ops.elementwise.cos import cos
 from lumus.ops.elementwise.divide import divide
+from lumus.ops.elementwise.elu import elu
 from lumus.ops.elementwise.erf import erf
+from lumus.ops.elementwise.erfc import erfc
 from lumus.ops.elementwise.exp import exp
 from lumus.ops.elementwise.expm1 import expm1
 from lumus.ops.elementwise.floor import floor
 from lumus.ops.elementwise.floor_divide import floor_divide
 from lumus.ops.elementwise.gelu import gelu
+from lumus.ops.elementwise.hardsigmoid import hardsigmoid
+from lumus.ops.elementwise.hardswish import hardswish
+from lumus.ops.elementwise.hardtanh import hardtanh
 from lumus.ops.elementwise.leaky_relu import leaky_relu
+from lumus.ops.elementwise.lerp import lerp
 from lumus.ops.elementwise.log import log
 from lumus.ops.elementwise.log1p import log1p
+from lumus.ops.elementwise.logaddexp import logaddexp
+from lumus.ops.elementwise.logsigmoid import logsigmoid
 from lumus.ops.elementwise.maximum import maximum
 from lumus.ops.elementwise.minimum import minimum
+from lumus.ops.elementwise.mish import mish
 from lumus.ops.elementwise.multiply import multiply
+from lumus.ops.elementwise.nan_to_num import nan_to_num
 from lumus.ops.elementwise.negative import negative
 from lumus.ops.elementwise.pow import pow
+from lumus.ops.elementwise.prelu import prelu
 from lumus.ops.elementwise.reciprocal import reciprocal
 from lumus.ops.elementwise.relu import relu
+from lumus.ops.elementwise.relu6 import relu6
 from lumus.ops.elementwise.remainder import remainder
 from lumus.ops.elementwise.round import round
 from lumus.ops.elementwise.rsqrt import rsqrt
+from lumus.ops.elementwise.selu import selu
 from lumus.ops.elementwise.sigmoid import sigmoid
 from lumus.ops.elementwise.sign import sign
 from lumus.ops.elementwise.silu import silu
 from lumus.ops.elementwise.sin import sin
+from lumus.ops.elementwise.softplus import softplus
+from lumus.ops.elementwise.softshrink import softshrink
+from lumus.ops.elementwise.softsign import softsign
 from lumus.ops.elementwise.sqrt import sqrt
 from lumus.ops.elementwise.square import square
 from lumus.ops.elementwise.subtract import subtract
 from lumus.ops.elementwise.tanh import tanh
+from lumus.ops.elementwise.trunc import trunc
 from lumus.ops.elementwise.where import where
+from lumus.ops.elementwise.xlogy import xlogy
 from lumus.ops.index.index_add import index_add
 from lumus.ops.index.scatter_add import scatter_add
 from lumus.ops.index.take import take
@@ -153,6 +173,7 @@ __all__ = [
     "Tensor",
     "abs",
     "add",
+    "affine",
     "all",
     "any",
     "arange",
@@ -165,6 +186,7 @@ __all__ = [
     "broadcast_to",
     "build_info",
     "ceil",
+    "celu",
     "clip",
     "concat",
     "copy",
@@ -178,12 +200,14 @@ __all__ = [
     "diagonal",
     "divide",
     "einsum",
+    "elu",
     "empty",
     "empty_cache",
     "empty_like",
     "enable_grad",
     "equal",
     "erf",
+    "erfc",
     "errors",
     "exp",
     "expand_dims",
@@ -203,6 +227,9 @@ __all__ = [
     "grad",
     "greater",
     "greater_equal",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
     "index_add",
     "int16",
     "int32",
@@ -215,17 +242,20 @@ __all__ = [
     "isnan",
     "kron",
     "leaky_relu",
+    "lerp",
     "less",
     "less_equal",
     "linspace",
     "log",
     "log1p",
     "log_softmax",
+    "logaddexp",
     "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logsigmoid",
     "logsumexp",
     "matmul",
     "max",
@@ -235,8 +265,10 @@ __all__ = [
     "meshgrid",
     "min",
     "minimum",
+    "mish",
     "moveaxis",
     "multiply",
+    "nan_to_num",
     "narrow",
     "negative",
     "nn",
@@ -250,10 +282,12 @@ __all__ = [
     "pad",
     "permute_dims",
     "pow",
+    "prelu",
     "prod",
     "random",
     "reciprocal",
     "relu",
+    "relu6",
     "remainder",
     "repeat",
     "reshape",
@@ -261,12 +295,16 @@ __all__ = [
     "round",
     "rsqrt",
     "scatter_add",
+    "selu",
     "set_num_threads",
     "sigmoid",
     "sign",
     "silu",
     "sin",
     "softmax",
+    "softplus",
+    "softshrink",
+    "softsign",
     "split",
     "sqrt",
     "square",
@@ -285,12 +323,14 @@ __all__ = [
     "transpose",
     "tril",
     "triu",
+    "trunc",
     "uint8",
     "unfold",
     "unstack",
     "value_and_grad",
     "var",
     "where",
+    "xlogy",
     "zeros",
     "zeros_like",
 ]

@@ -20,9 +20,9 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
-def softsign() -> Iterator[OpSpec]:
+def signed_square() -> Iterator[OpSpec]:
     op_file, spec_entry = BLOCKS
-    scope: dict[str, object] = {"__name__": "softsign_of_the_page"}
+    scope: dict[str, object] = {"__name__": "signed_square_of_the_page"}
     try:
         exec(compile(op_file, "add-an-op.md", "exec", dont_inherit=True), scope)
         names = {
@@ -36,20 +36,20 @@ def softsign() -> Iterator[OpSpec]:
         exec(compile(spec_entry, "add-an-op.md", "exec", dont_inherit=True), names)
         yield names["SPEC"]
     finally:
-        OPS.pop("softsign", None)
+        OPS.pop("signed_square", None)
 
 
-def test_page_op_computes_and_differentiates(softsign: OpSpec) -> None:
+def test_page_op_computes_and_differentiates(signed_square: OpSpec) -> None:
     x = lm.tensor([1.0, -3.0], requires_grad=True)
-    y = apply("softsign", x)
-    assert y.tolist() == [0.5, -0.75]
-    assert y.sum().backward()[x].tolist() == [0.25, 0.0625]
+    y = apply("signed_square", x)
+    assert y.tolist() == [1.0, -9.0]
+    assert y.sum().backward()[x].tolist() == [2.0, 6.0]
 
 
 @pytest.mark.parametrize("device", ["cpu", "reference"])
-def test_page_spec_holds_on_both_devices(softsign: OpSpec, device: str) -> None:
-    for dtype in softsign.dtypes:
-        check_forward(softsign, dtype, device)
-    check_gradients(softsign, device)
-    for edge in softsign.edges:
-        check_edge(softsign, edge, device)
+def test_page_spec_holds_on_both_devices(signed_square: OpSpec, device: str) -> None:
+    for dtype in signed_square.dtypes:
+        check_forward(signed_square, dtype, device)
+    check_gradients(signed_square, device)
+    for edge in signed_square.edges:
+        check_edge(signed_square, edge, device)

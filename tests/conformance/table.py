@@ -2,6 +2,7 @@
 
 from lumus.testing.op_spec import OpSpec
 from tests.conformance.specs import (
+    activations,
     cast,
     compare,
     create,
@@ -14,10 +15,13 @@ from tests.conformance.specs import (
     reduce,
     scan,
     shape,
+    special,
 )
 
 SPECS: tuple[OpSpec, ...] = (
     *elementwise.SPECS,
+    *activations.SPECS,
+    *special.SPECS,
     *compare.SPECS,
     *cast.SPECS,
     *reduce.SPECS,

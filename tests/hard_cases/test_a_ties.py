@@ -81,6 +81,18 @@ def test_clip_is_closed_at_both_bounds_A5(device):
         check_exact(gradients(y, x)[0], [0.0, 1.0, 1.0, 1.0, 0.0])
 
 
+def test_relu6_and_hardtanh_are_closed_like_clip_A5(device):
+    x = leaf([-2.0, -1.0, 0.0, 2.0, 3.0], device)
+    y = lm.hardtanh(x, -1.0, 2.0)
+    check_exact(y, [-1.0, -1.0, 0.0, 2.0, 2.0])
+    check_exact(gradients(y, x)[0], [0.0, 1.0, 1.0, 1.0, 0.0])
+    x = leaf([-1.0, 0.0, 3.0, 6.0, 7.0], device)
+    y = lm.relu6(x)
+    check_exact(y, [0.0, 0.0, 3.0, 6.0, 6.0])
+    check_exact(gradients(y, x)[0], [0.0, 1.0, 1.0, 1.0, 0.0])
+    check_exact(gradients(lm.clip(x, 0.0, 6.0), x)[0], [0.0, 1.0, 1.0, 1.0, 0.0])
+
+
 def test_relu_at_zeros_and_nan_A7(device):
     x = leaf([-0.0, 0.0, NAN, -3.0], device)
     y = x.relu()
@@ -95,6 +107,12 @@ def test_relu_at_zeros_and_nan_A7(device):
         pytest.param(lambda x: x.relu(), id="relu"),
         pytest.param(lambda x: lm.leaky_relu(x, 0.1), id="leaky_relu"),
         pytest.param(lambda x: x.silu(), id="silu"),
+        pytest.param(lm.hardtanh, id="hardtanh"),
+        pytest.param(lm.elu, id="elu"),
+        pytest.param(lm.hardswish, id="hardswish"),
+        pytest.param(lm.softshrink, id="softshrink"),
+        pytest.param(lm.softplus, id="softplus"),
+        pytest.param(lm.mish, id="mish"),
         pytest.param(lambda x: x.gelu(), id="gelu"),
         pytest.param(lambda x: lm.gelu(x, approximate="tanh"), id="gelu_tanh"),
         pytest.param(lambda x: x.abs(), id="abs"),

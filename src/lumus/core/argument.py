@@ -99,6 +99,22 @@ def finite(op: str, name: str, value: Any) -> float:
     return result
 
 
+def positive(op: str, name: str, value: Any) -> float:
+    """A number above 0 as a float, not infinite."""
+    result = finite(op, name, value)
+    if not result > 0:
+        raise ArgumentError(f"{op}: {name} must be positive, got {result}", op=op)
+    return result
+
+
+def not_negative(op: str, name: str, value: Any) -> float:
+    """A number of at least 0 as a float, not infinite."""
+    result = finite(op, name, value)
+    if not result >= 0:
+        raise ArgumentError(f"{op}: {name} cannot be negative, got {result}", op=op)
+    return result
+
+
 def flag(op: str, name: str, value: Any) -> bool:
     """True or False; 1 and 0 will do."""
     if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):

@@ -58,6 +58,12 @@ INT_RANGE: dict[str, tuple[int, int]] = {
     "int8": (-128, 127),
     "uint8": (0, 255),
 }
+LARGEST: dict[str, float] = {
+    "float64": 1.7976931348623157e308,
+    "float32": 3.4028234663852886e38,
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+}
 
 
 def dtype_named(name: str) -> DType[Any]:

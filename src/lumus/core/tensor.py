@@ -601,6 +601,10 @@ class Tensor(Generic[K]):
         """See `lumus.erf`."""
         return apply("erf", self)
 
+    def erfc(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.erfc`."""
+        return apply("erfc", self)
+
     def sqrt(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.sqrt`."""
         return apply("sqrt", self)
@@ -632,6 +636,19 @@ class Tensor(Generic[K]):
     def round(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.round`."""
         return apply("round", self)
+
+    def trunc(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.trunc`."""
+        return apply("trunc", self)
+
+    def nan_to_num(
+        self: Tensor[Float],
+        nan: float = 0.0,
+        posinf: float | None = None,
+        neginf: float | None = None,
+    ) -> Tensor[Float]:
+        """See `lumus.nan_to_num`."""
+        return call("nan_to_num", self, nan, posinf, neginf)
 
     def leaky_relu(self: Tensor[Float], slope: float = 0.01) -> Tensor[Float]:
         """See `lumus.leaky_relu`."""

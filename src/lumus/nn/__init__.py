@@ -1,24 +1,56 @@
 """Layers and what they are made of."""
 
 from lumus.nn import functional, init
+from lumus.nn.layers.celu import CELU
 from lumus.nn.layers.dropout import Dropout
+from lumus.nn.layers.elu import ELU
 from lumus.nn.layers.flatten import Flatten
 from lumus.nn.layers.gelu import GELU
+from lumus.nn.layers.hardsigmoid import Hardsigmoid
+from lumus.nn.layers.hardswish import Hardswish
+from lumus.nn.layers.hardtanh import Hardtanh
 from lumus.nn.layers.identity import Identity
+from lumus.nn.layers.leaky_relu import LeakyReLU
 from lumus.nn.layers.linear import Linear
+from lumus.nn.layers.log_softmax import LogSoftmax
+from lumus.nn.layers.logsigmoid import LogSigmoid
+from lumus.nn.layers.mish import Mish
 from lumus.nn.layers.module_dict import ModuleDict
 from lumus.nn.layers.module_list import ModuleList
 from lumus.nn.layers.parameter_dict import ParameterDict
 from lumus.nn.layers.parameter_list import ParameterList
+from lumus.nn.layers.prelu import PReLU
 from lumus.nn.layers.relu import ReLU
+from lumus.nn.layers.relu6 import ReLU6
+from lumus.nn.layers.selu import SELU
 from lumus.nn.layers.sequential import Sequential
 from lumus.nn.layers.sigmoid import Sigmoid
 from lumus.nn.layers.silu import SiLU
+from lumus.nn.layers.softmax import Softmax
+from lumus.nn.layers.softplus import Softplus
+from lumus.nn.layers.softshrink import Softshrink
+from lumus.nn.layers.softsign import Softsign
 from lumus.nn.layers.tanh import Tanh
 from lumus.nn.layers.unflatten import Unflatten
 from lumus.nn.module import Module, Parameter
 
 __all__ = [
+    "PReLU",
+    "LogSoftmax",
+    "Softmax",
+    "Hardtanh",
+    "LeakyReLU",
+    "Softshrink",
+    "Softplus",
+    "CELU",
+    "ELU",
+    "Mish",
+    "Hardswish",
+    "Hardsigmoid",
+    "SELU",
+    "LogSigmoid",
+    "Softsign",
+    "ReLU6",
     "GELU",
     "Dropout",
     "Flatten",

@@ -1,5 +1,6 @@
 """Elementwise functions: NumPy, SciPy and mpmath formulas; kinks, poles and infinities."""
 
+import functools
 import math
 from typing import Any
 
@@ -30,11 +31,15 @@ POSITIVE = Domain(low=0.2, high=4.0)
 
 
 def with_mpmath(function: Any) -> Any:
-    """A function of mpmath numbers, applied to each element at 40 digits."""
+    """A function of mpmath numbers, applied to each element at 40 digits; it remembers results."""
+
+    @functools.cache
+    def value(x: float, **kwargs: Any) -> float:
+        with mpmath.workdps(40):
+            return float(function(mpmath.mpf(x), **kwargs))
 
     def formula(x: Any, **kwargs: Any) -> Any:
-        with mpmath.workdps(40):
-            values = [float(function(mpmath.mpf(float(one)), **kwargs)) for one in np.ravel(x)]
+        values = [value(float(one), **kwargs) for one in np.ravel(x)]
         return np.array(values, np.float64).reshape(np.shape(x))
 
     return formula

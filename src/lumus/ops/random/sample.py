@@ -13,7 +13,7 @@ from lumus.core.argument import finite, real
 from lumus.core.broadcast import Shape, integer, normalize_shape
 from lumus.core.device import Device, device_named
 from lumus.core.dispatch import apply
-from lumus.core.dtypes import INT_RANGE, DType, bool_, checked_dtype, float32, int64
+from lumus.core.dtypes import INT_RANGE, LARGEST, DType, bool_, checked_dtype, float32, int64
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import TITLE, Bool, Float, Int
@@ -119,7 +119,7 @@ def uniform(
     _check_fits("uniform", dtype, low=low, high=high)
     drawn = _drawn("uniform", shape, dtype, device, generator)
     if (low, high) != (0.0, 1.0):
-        if high - low <= _LARGEST[dtype.name]:
+        if high - low <= LARGEST[dtype.name]:
             spread = drawn * (high - low) + low
         else:
             spread = drawn * high + (1.0 - drawn) * low
@@ -128,19 +128,11 @@ def uniform(
     return leaf(drawn, requires_grad)
 
 
-_LARGEST = {
-    "float64": 1.7976931348623157e308,
-    "float32": 3.4028234663852886e38,
-    "float16": 65504.0,
-    "bfloat16": 3.3895313892515355e38,
-}
-
-
 def _check_fits(op: str, dtype: DType[Float], **numbers: float) -> None:
     for name, value in numbers.items():
-        if abs(value) > _LARGEST[dtype.name]:
+        if abs(value) > LARGEST[dtype.name]:
             raise DTypeError(
-                f"{op}: {name} is {value}, the largest {dtype.name} {_LARGEST[dtype.name]}",
+                f"{op}: {name} is {value}, the largest {dtype.name} {LARGEST[dtype.name]}",
                 hint="give a wider dtype",
                 op=op,
             )

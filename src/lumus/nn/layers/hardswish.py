@@ -1,0 +1,22 @@
+"""Hardswish: the activation of that name."""
+
+from __future__ import annotations
+
+from lumus.core.kinds import Float
+from lumus.core.tensor import Tensor
+from lumus.nn.module import Module
+from lumus.ops.elementwise.hardswish import hardswish
+
+
+class Hardswish(Module):
+    """`lumus.hardswish` as a layer: ``x * min(max(x + 3, 0), 6) / 6``.
+
+    **Shapes.** Any; the result has the shape of `x`.
+
+    >>> import lumus as lm
+    >>> lm.nn.Hardswish()(lm.zeros((2,))).shape
+    (2,)
+    """
+
+    def forward(self, x: Tensor[Float]) -> Tensor[Float]:
+        return hardswish(x)

@@ -1,0 +1,22 @@
+"""Softsign: the activation of that name."""
+
+from __future__ import annotations
+
+from lumus.core.kinds import Float
+from lumus.core.tensor import Tensor
+from lumus.nn.module import Module
+from lumus.ops.elementwise.softsign import softsign
+
+
+class Softsign(Module):
+    """`lumus.softsign` as a layer: ``x / (1 + |x|)``.
+
+    **Shapes.** Any; the result has the shape of `x`.
+
+    >>> import lumus as lm
+    >>> lm.nn.Softsign()(lm.zeros((2,))).shape
+    (2,)
+    """
+
+    def forward(self, x: Tensor[Float]) -> Tensor[Float]:
+        return softsign(x)
