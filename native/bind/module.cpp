@@ -10,6 +10,7 @@
 namespace nb = nanobind;
 
 void bind_array(nb::module_& m);
+void bind_attention(nb::module_& m);
 void bind_call_site(nb::module_& m);
 void bind_copy(nb::module_& m);
 void bind_dispatch(nb::module_& m);
@@ -32,6 +33,7 @@ NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);
 
   bind_array(m);
+  bind_attention(m);
   bind_call_site(m);
   bind_copy(m);
   bind_dispatch(m);

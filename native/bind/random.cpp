@@ -1,9 +1,10 @@
-// Random arrays. A key is an int64 array [seed, counter].
+// Random arrays.
 #include "kernels/random.h"
 
 #include <nanobind/nanobind.h>
 
 #include "bind/conversion.h"
+#include "bind/random.h"
 #include "bind/release.h"
 #include "runtime/array.h"
 
@@ -11,12 +12,6 @@ namespace nb = nanobind;
 
 namespace lumus {
 namespace {
-
-PhiloxStream stream_of(const Array& key) {
-  const std::int64_t* numbers = data_of<std::int64_t>(key.view);
-  return {static_cast<std::uint64_t>(numbers[0]),
-          static_cast<std::uint64_t>(numbers[key.view.strides[0]]), 0};
-}
 
 Array make_shaped(DType dtype, nb::tuple shape) {
   std::int64_t sizes[kMaxRank];

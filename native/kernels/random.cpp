@@ -11,12 +11,9 @@
 #include "kernels/convert.h"
 #include "kernels/isa.h"
 #include "kernels/math.h"
+#include "kernels/philox.h"
 #include "kernels/simd.h"
 #include "runtime/thread_pool.h"
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 namespace lumus::LUMUS_ISA {
 namespace {
@@ -25,22 +22,6 @@ constexpr std::int64_t kChunk = 512;
 constexpr std::int64_t kPiece = 32 * kChunk;
 
 // ------------------------------------------------------------------------------------ cipher
-
-// The 64-bit products of the low halves of the lanes with a 32-bit number.
-LUMUS_INLINE u64v multiply_low(u64v lanes, std::uint32_t by) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<u64v>(_mm512_maskz_mul_epu32(
-      0xff, reinterpret_cast<__m512i>(lanes), reinterpret_cast<__m512i>(splat<std::uint64_t>(by))));
-#elif defined(__AVX2__)
-  return reinterpret_cast<u64v>(_mm256_mul_epu32(
-      reinterpret_cast<__m256i>(lanes), reinterpret_cast<__m256i>(splat<std::uint64_t>(by))));
-#elif defined(__SSE2__)
-  return reinterpret_cast<u64v>(_mm_mul_epu32(reinterpret_cast<__m128i>(lanes),
-                                              reinterpret_cast<__m128i>(splat<std::uint64_t>(by))));
-#else
-  return (lanes & 0xffffffffu) * static_cast<std::uint64_t>(by);
-#endif
-}
 
 LUMUS_INLINE u64v interleave_low(u64v a, u64v b) {
   u64v order;
@@ -62,8 +43,6 @@ LUMUS_INLINE u64v interleave_high(u64v a, u64v b) {
 constexpr int kAtOnce = LUMUS_VECTOR_BYTES == 64 ? 4 : 2;
 constexpr std::int64_t kBlocksAtOnce = kAtOnce * kLanes<std::uint64_t>;
 
-// The four words of each block stand in the low halves of four vectors; what is in the high halves
-// never matters.
 LUMUS_INLINE void encrypt(std::uint32_t* to, PhiloxStream stream, std::uint64_t first_block) {
   u64v word[4][kAtOnce];
   u64v lane_number;
@@ -78,23 +57,7 @@ LUMUS_INLINE void encrypt(std::uint32_t* to, PhiloxStream stream, std::uint64_t 
     word[2][k] = splat<std::uint64_t>(stream.counter_high);
     word[3][k] = word[2][k] >> 32;
   }
-  std::uint32_t key_low = static_cast<std::uint32_t>(stream.seed);
-  std::uint32_t key_high = static_cast<std::uint32_t>(stream.seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const u64v low = splat<std::uint64_t>(key_low);
-    const u64v high = splat<std::uint64_t>(key_high);
-#pragma GCC unroll 8
-    for (int k = 0; k < kAtOnce; ++k) {
-      const u64v first = multiply_low(word[0][k], 0xd2511f53u);
-      const u64v second = multiply_low(word[2][k], 0xcd9e8d57u);
-      word[0][k] = (second >> 32) ^ word[1][k] ^ low;
-      word[1][k] = second;
-      word[2][k] = (first >> 32) ^ word[3][k] ^ high;
-      word[3][k] = first;
-    }
-    key_low += 0x9e3779b9u;
-    key_high += 0xbb67ae85u;
-  }
+  philox_rounds(word, stream.seed);
 #pragma GCC unroll 8
   for (int k = 0; k < kAtOnce; ++k) {
     const u64v front = (word[0][k] & 0xffffffffu) | word[1][k] << 32;

@@ -1,5 +1,6 @@
 // Joins the kernel tables of the instruction sets: each family has one table for each, and
 // FAMILY_kernels() gives the one in use. Add the header and the line of a family in sorted order.
+#include "kernels/attention.h"
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
 #include "kernels/index.h"
@@ -39,6 +40,7 @@
 #endif
 
 // DISPATCH(FamilyKernels, family)
+DISPATCH(AttentionKernels, attention)
 DISPATCH(CopyKernels, copy)
 DISPATCH(ElementwiseKernels, elementwise)
 DISPATCH(IndexKernels, index)

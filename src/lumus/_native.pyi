@@ -127,6 +127,35 @@ def load_blas(path: str, /) -> None: ...
 def blas_info() -> BlasInfo | None: ...
 def needs_blas() -> bool: ...
 
+# ------------------------------------------------------------------------------------ attention
+
+def attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    random_key: Array | None,
+    scale: float,
+    is_causal: bool,
+    dropout: float,
+    /,
+) -> tuple[Array, Array]: ...
+def attention_grad(
+    grad: Array,
+    query: Array,
+    key: Array,
+    value: Array,
+    output: Array,
+    logsumexp: Array,
+    mask: Array | None,
+    random_key: Array | None,
+    scale: float,
+    is_causal: bool,
+    dropout: float,
+    wants_grad_scores: bool,
+    /,
+) -> tuple[Array, ...]: ...
+
 # ------------------------------------------------------------------------------------ movement
 
 def copy(array: Array, /) -> Array: ...

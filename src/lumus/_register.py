@@ -7,6 +7,7 @@ import lumus.autograd.backward
 import lumus.devices.cpu.device
 import lumus.devices.reference.device
 import lumus.inspect.graph
+import lumus.ops.attention.attention_grad
 import lumus.ops.elementwise.map
 import lumus.ops.index.copy_into
 import lumus.ops.index.getitem

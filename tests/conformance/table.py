@@ -3,6 +3,7 @@
 from lumus.testing.op_spec import OpSpec
 from tests.conformance.specs import (
     activations,
+    attention,
     cast,
     compare,
     create,
@@ -33,6 +34,7 @@ SPECS: tuple[OpSpec, ...] = (
     *in_place.SPECS,
     *random.SPECS,
     *loss.SPECS,
+    *attention.SPECS,
 )
 DIFFERENTIABLE = tuple(spec for spec in SPECS if spec.differentiable)
 EDGES = tuple((spec, edge) for spec in SPECS for edge in spec.edges)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.nn.functional import cross_entropy, nll_loss
+from lumus.nn.functional import cross_entropy, nll_loss, scaled_dot_product_attention
 from tests.hard_cases.values import (
     TAIL_LENGTHS,
     check,
@@ -155,3 +155,22 @@ def test_hessian_of_cross_entropy_E16(device):
     slope = loss.backward(create_graph=True)[x]
     rows = [slope[0, column].backward(retain_graph=True)[x] for column in range(2)]
     check(lm.concat(rows), [[0.1875, -0.1875], [-0.1875, 0.1875]])
+
+
+def test_attention_over_an_all_masked_row_is_zero_and_leaves_others_alone_E4(device):
+    for mask in ([[False, False], [True, True]], [[-INF, -INF], [0.0, 0.0]]):
+        query, rows = leaf([[1.0], [0.0]], device), leaf([[2.0], [4.0]], device)
+        key = leaf([[1.0], [3.0]], device)
+        y = scaled_dot_product_attention(query, key, rows, constant(mask, device))
+        check_exact(y, [[0.0], [3.0]])
+        by_query, by_key, by_rows = gradients(y, query, key, rows, grad=[[7.0], [2.0]])
+        check(by_query, [[0.0], [2.0]])
+        check_exact(by_key, [[0.0], [0.0]])
+        check_exact(by_rows, [[1.0], [1.0]])
+
+
+def test_masked_query_takes_nothing_from_a_gradient_that_is_not_finite_E4(device):
+    query, rows = leaf([[1.0], [0.0]], device), leaf([[2.0], [4.0]], device)
+    mask = constant([[False, False], [True, True]], device)
+    y = scaled_dot_product_attention(query, rows, rows, mask)
+    check_exact(gradients(y, rows, grad=[[NAN], [0.0]])[0], [[0.0], [0.0]])

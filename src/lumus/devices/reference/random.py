@@ -35,13 +35,18 @@ _KEY_STEPS = (np.uint64(0x9E3779B9), np.uint64(0xBB67AE85))
 
 def random(kernel: k.Random, arrays: Sequence[Array], output: Spec) -> Array:
     """The numbers that belong to a key [seed, counter]."""
-    seed, counter = (int(one) % 2**64 for one in arrays[0])
+    return drawn(kernel, arrays[0])
+
+
+def drawn(kernel: k.Random, key: Array) -> Array:
+    """The numbers of a drawing."""
+    seed, counter = (int(one) % 2**64 for one in key)
     count = math.prod(kernel.shape)
-    flat = _drawn(kernel, seed, counter, count + count % 2)[:count]
+    flat = _made(kernel, seed, counter, count + count % 2)[:count]
     return flat.reshape(kernel.shape)
 
 
-def _drawn(kernel: k.Random, seed: int, counter: int, count: int) -> Array:
+def _made(kernel: k.Random, seed: int, counter: int, count: int) -> Array:
     narrow = philox(seed, counter, 2 * count)
     wide = narrow[::2] | narrow[1::2] << _HALF
     match kernel.distribution:

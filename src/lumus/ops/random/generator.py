@@ -93,6 +93,17 @@ class Generator:
 default_generator = Generator()
 
 
+def chosen_generator(op: str, generator: Generator | None) -> Generator:
+    """The generator given, or the default one; raises ArgumentError for anything else."""
+    source = default_generator if generator is None else generator
+    if not isinstance(source, Generator):
+        raise ArgumentError(
+            f"{op}: generator must be a lumus.random.Generator, got {type(source).__name__}",
+            op=op,
+        )
+    return source
+
+
 def seed(value: int) -> None:
     """Seeds the generator that random functions use when none is given."""
     default_generator.seed(value)

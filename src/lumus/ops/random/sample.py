@@ -22,7 +22,7 @@ from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor, leaf
 from lumus.errors import ArgumentError, DTypeError, KindError
 from lumus.ops.create.tensor import copied
-from lumus.ops.random.generator import Generator, default_generator
+from lumus.ops.random.generator import Generator, chosen_generator
 
 
 @frozen
@@ -65,14 +65,7 @@ def _drawn(
     count = 1
     for length in lengths:
         count *= length
-    source = default_generator if generator is None else generator
-    if not isinstance(source, Generator):
-        raise ArgumentError(
-            f"{distribution}: generator must be a lumus.random.Generator, got "
-            f"{type(source).__name__}",
-            op=distribution,
-        )
-    key = source.next_key(count, device_named(device))
+    key = chosen_generator(distribution, generator).next_key(count, device_named(device))
     return apply(
         "random",
         key,

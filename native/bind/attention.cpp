@@ -1,0 +1,113 @@
+// Attention: outputs are laid out like the argument that they belong to, so that heads which were
+// cut out of wider rows go back into rows without a copy.
+#include "kernels/attention.h"
+
+#include <nanobind/nanobind.h>
+
+#include "bind/random.h"
+#include "bind/release.h"
+#include "runtime/array.h"
+
+namespace nb = nanobind;
+
+namespace lumus {
+namespace {
+
+DType computed(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
+
+// A new array of the shape of `like` but for the last axis. Where the heads of a row lie beside
+// each other in `like`, so they do here.
+Array make_like(const Array& like, std::int64_t width) {
+  const View& view = like.view;
+  std::int64_t shape[kMaxRank];
+  int order[kMaxRank];
+  for (int axis = 0; axis < view.rank; ++axis) {
+    shape[axis] = view.shape[axis];
+    order[axis] = axis;
+  }
+  shape[view.rank - 1] = width;
+  if (view.rank < 3) return make_array(view.dtype, view.rank, shape);
+  const int heads = view.rank - 3, rows = view.rank - 2;
+  const bool rows_hold_heads = view.strides[heads] > 0 && view.shape[heads] > 1 &&
+                               view.shape[rows] > 1 && view.strides[heads] < view.strides[rows];
+  if (!rows_hold_heads) return make_array(view.dtype, view.rank, shape);
+  shape[heads] = view.shape[rows];
+  shape[rows] = view.shape[heads];
+  order[heads] = rows;
+  order[rows] = heads;
+  return permuted(make_array(view.dtype, view.rank, shape), order);
+}
+
+AttentionArguments arguments_of(const Array& query, const Array& key, const Array& value,
+                                nb::handle mask, nb::handle random_key, double scale,
+                                bool is_causal, double dropout) {
+  AttentionArguments arguments;
+  copy_view(query.view, &arguments.query);
+  copy_view(key.view, &arguments.key);
+  copy_view(value.view, &arguments.value);
+  arguments.mask.data = nullptr;
+  if (!mask.is_none()) copy_view(nb::cast<const Array&>(mask).view, &arguments.mask);
+  arguments.scale = scale;
+  arguments.is_causal = is_causal;
+  arguments.dropout = dropout;
+  arguments.stream =
+      random_key.is_none() ? PhiloxStream{0, 0, 0} : stream_of(nb::cast<const Array&>(random_key));
+  return arguments;
+}
+
+std::int64_t num_scores(const View& query, const View& key) {
+  const std::int64_t width = query.shape[query.rank - 1];
+  return num_elements(query) / (width > 0 ? width : 1) * key.shape[key.rank - 2];
+}
+
+nb::tuple attention(const Array& query, const Array& key, const Array& value, nb::handle mask,
+                    nb::handle random_key, double scale, bool is_causal, double dropout) {
+  const AttentionArguments arguments =
+      arguments_of(query, key, value, mask, random_key, scale, is_causal, dropout);
+  const int rank = query.view.rank;
+  const Array output = make_like(query, value.view.shape[rank - 1]);
+  const Array logsumexp = make_array(computed(query.view.dtype), rank - 1, query.view.shape);
+  run_released(num_scores(query.view, key.view) + num_elements(query.view),
+               [&] { attention_kernels().forward(arguments, output.view, logsumexp.view); });
+  return nb::make_tuple(output, logsumexp);
+}
+
+nb::tuple attention_grad(const Array& grad, const Array& query, const Array& key,
+                         const Array& value, const Array& output, const Array& logsumexp,
+                         nb::handle mask, nb::handle random_key, double scale, bool is_causal,
+                         double dropout, bool wants_grad_scores) {
+  const AttentionArguments arguments =
+      arguments_of(query, key, value, mask, random_key, scale, is_causal, dropout);
+  const int rank = query.view.rank;
+  const Array grad_query = make_like(query, query.view.shape[rank - 1]);
+  const Array grad_key = make_like(key, key.view.shape[rank - 1]);
+  const Array grad_value = make_like(value, value.view.shape[rank - 1]);
+  Array grad_scores;
+  grad_scores.view.data = nullptr;
+  if (wants_grad_scores) {
+    std::int64_t shape[kMaxRank];
+    for (int axis = 0; axis < rank; ++axis) shape[axis] = query.view.shape[axis];
+    shape[rank - 1] = key.view.shape[rank - 2];
+    grad_scores = make_array(computed(query.view.dtype), rank, shape);
+  }
+  run_released(num_scores(query.view, key.view) + num_elements(query.view), [&] {
+    attention_kernels().backward(arguments, grad.view, output.view, logsumexp.view, grad_query.view,
+                                 grad_key.view, grad_value.view, grad_scores.view);
+  });
+  if (!wants_grad_scores) return nb::make_tuple(grad_query, grad_key, grad_value);
+  return nb::make_tuple(grad_query, grad_key, grad_value, grad_scores);
+}
+
+}  // namespace
+}  // namespace lumus
+
+void bind_attention(nb::module_& m) {
+  using namespace lumus;
+  const nb::arg query("query"), key("key"), value("value"), scale("scale"), causal("is_causal"),
+      dropout("dropout");
+  m.def("attention", attention, query, key, value, nb::arg("mask").none(),
+        nb::arg("random_key").none(), scale, causal, dropout);
+  m.def("attention_grad", attention_grad, nb::arg("grad"), query, key, value, nb::arg("output"),
+        nb::arg("logsumexp"), nb::arg("mask").none(), nb::arg("random_key").none(), scale, causal,
+        dropout, nb::arg("wants_grad_scores"));
+}

@@ -1,0 +1,70 @@
+"""Attention on the native kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lumus import _native
+from lumus.core import attention_kernels as k
+from lumus.core.device import Run
+from lumus.core.kernels import Kernel
+from lumus.core.spec import Spec
+
+Specs = tuple[Spec, ...]
+
+
+def _optional(kernel: k.Attention | k.AttentionGrad, more: tuple[Any, ...]) -> tuple[Any, Any]:
+    """(mask, random key), None for what is not there."""
+    mask = more[0] if kernel.has_mask else None
+    return mask, (more[-1] if kernel.dropout > 0 else None)
+
+
+def forward(kernel: k.Attention, inputs: Specs, outputs: Specs) -> Run:
+    """The output and the logarithms."""
+
+    def run(query: Any, key: Any, value: Any, *more: Any) -> Any:
+        mask, random_key = _optional(kernel, more)
+        return _native.attention(
+            query,
+            key,
+            value,
+            mask,
+            random_key,
+            kernel.scale,
+            kernel.is_causal,
+            kernel.dropout,
+        )
+
+    return run
+
+
+def backward(kernel: k.AttentionGrad, inputs: Specs, outputs: Specs) -> Run:
+    """The gradients."""
+
+    def run(
+        grad: Any, query: Any, key: Any, value: Any, output: Any, logarithms: Any, *more: Any
+    ) -> Any:
+        mask, random_key = _optional(kernel, more)
+        return _native.attention_grad(
+            grad,
+            query,
+            key,
+            value,
+            output,
+            logarithms,
+            mask,
+            random_key,
+            kernel.scale,
+            kernel.is_causal,
+            kernel.dropout,
+            kernel.wants_scores,
+        )
+
+    return run
+
+
+TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
+    k.Attention: forward,
+    k.AttentionGrad: backward,
+}
