@@ -1,12 +1,14 @@
-// `apply` for the common case: eager, one or two tensors, a signature that has been met before.
+// `apply` for the common case: eager, a signature that has been met before.
 //
 // It does what core/dispatch.py spells out in Python (`apply_any`), with the slots of tensors,
 // plans and modes read at their offsets, and hands everything else to that function: a new
-// signature, three or more inputs, static arguments other than one expression, a tracing
-// interpreter, anything that is not a tensor. Recording stays in Python.
+// signature, more inputs than `kMaxInputs`, a tracing interpreter, anything that is not a tensor.
+// Recording stays in Python.
 //
-// Kept signatures hold references to their keys, so an address cannot come to mean another object.
-// Used under the interpreter lock.
+// Signatures of one or two inputs without static arguments (or with an expression alone) are found
+// by the addresses of their parts, in a table of their own; others by a tuple, in the dictionary of
+// plans. Kept signatures hold references to their keys, so an address cannot come to mean another
+// object. Used under the interpreter lock.
 #include <nanobind/nanobind.h>
 #include <structmember.h>
 
@@ -67,6 +69,7 @@ class Dispatch {
     mode_variable_ = take(parts, "mode_variable");
     apply_any_ = take(parts, "apply_any");
     find_plan_ = take(parts, "find_plan");
+    plans_ = take(parts, "plans");
     connect_ = take(parts, "connect");
     finish_ = take(parts, "finish");
     index_out_of_range_ = take(parts, "index_out_of_range");
@@ -92,31 +95,29 @@ class Dispatch {
   }
 
   PyObject* apply(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-    const Py_ssize_t num_keywords = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-    if (count < 2 || count > 3 || num_keywords > 1) return apply_any(args, count, keywords);
-    PyObject* x = args[1];
-    PyObject* y = count == 3 ? args[2] : nullptr;
-    PyObject* expression = num_keywords ? args[count] : nullptr;
-    if (!is_tensor(x) || (y && !is_tensor(y)) ||
-        (expression && Py_TYPE(expression) != as_type(expression_class_))) {
-      return apply_any(args, count, keywords);
+    const Py_ssize_t num_inputs = count - 1;
+    if (num_inputs < 1 || num_inputs > kMaxInputs) return apply_any(args, count, keywords);
+    PyObject* const* inputs = args + 1;
+    // A tensor without its slots is a mistake that is told in Python.
+    for (Py_ssize_t at = 0; at < num_inputs; ++at) {
+      if (!is_tensor(inputs[at]) || !spec_.get(inputs[at]) || !data_.get(inputs[at])) {
+        return apply_any(args, count, keywords);
+      }
     }
     PyObject* mode;
     if (PyContextVar_Get(mode_variable_, nullptr, &mode) < 0) return nullptr;
     Py_DECREF(mode);  // the context, or the variable as its default, keeps it
-    const Signature key{args[0], expression, spec_.get(x), y ? spec_.get(y) : nullptr};
-    // A tensor without its slots is a mistake that is told in Python.
-    const bool whole = key.x_spec && data_.get(x) && (!y || (key.y_spec && data_.get(y)));
-    if (interpreter_.get(mode) != Py_None || !whole) return apply_any(args, count, keywords);
-    // Held: another thread may make the table forget while a kernel runs without the lock.
-    const nb::object held = nb::borrow(find(key, args, count, keywords));
+    if (interpreter_.get(mode) != Py_None) return apply_any(args, count, keywords);
+    // Held: another thread may make the tables forget while a kernel runs without the lock.
+    const nb::object held = nb::borrow(plan_of(args, count, keywords));
     PyObject* const plan = held.ptr();
     if (!plan) return PyErr_Occurred() ? nullptr : apply_any(args, count, keywords);
 
-    PyObject* data[] = {nullptr, data_.get(x), y ? data_.get(y) : nullptr};
+    PyObject* data[kMaxInputs + 1] = {nullptr};
+    for (Py_ssize_t at = 0; at < num_inputs; ++at) data[at + 1] = data_.get(inputs[at]);
     nb::object run = nb::borrow(run_.get(plan));  // the first run replaces it
     PyObject* result = PyObject_Vectorcall(
-        run.ptr(), data + 1, static_cast<std::size_t>(y ? 2 : 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+        run.ptr(), data + 1, static_cast<std::size_t>(num_inputs) | PY_VECTORCALL_ARGUMENTS_OFFSET,
         nullptr);
     if (!result) {
       if (!PyErr_ExceptionMatches(index_out_of_range_) &&
@@ -126,7 +127,7 @@ class Dispatch {
       PyErr_Clear();  // it happens again there, and is told as the user's mistake
       return apply_any(args, count, keywords);
     }
-    if (PyTuple_CheckExact(result)) return finished(plan, x, y, result, mode);
+    if (PyTuple_CheckExact(result)) return finished(plan, inputs, num_inputs, result, mode);
     PyTypeObject* type = as_type(tensor_class_);
     PyObject* output = type->tp_alloc(type, 0);
     if (!output) {
@@ -137,9 +138,8 @@ class Dispatch {
     Py_DECREF(result);
     spec_.fill(output, output_.get(plan));
     origin_.fill(output, Py_None);
-    if (tracks_.get(mode) == Py_True &&
-        (origin_.get(x) != Py_None || (y && origin_.get(y) != Py_None)) &&
-        !connected(plan, x, y, output, mode)) {
+    if (tracks_.get(mode) == Py_True && is_on_graph(inputs, num_inputs) &&
+        !connected(plan, inputs, num_inputs, output, mode)) {
       Py_DECREF(output);
       return nullptr;
     }
@@ -147,6 +147,7 @@ class Dispatch {
   }
 
  private:
+  static constexpr Py_ssize_t kMaxInputs = 8;
   static constexpr std::size_t kEntries = 8192, kProbes = 8;
   struct Entry {
     Signature key{};
@@ -168,6 +169,30 @@ class Dispatch {
   }
 
   // The plan of a signature (borrowed); null with an error set, or without one to go the long way.
+  PyObject* plan_of(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+    const Py_ssize_t num_keywords = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    PyObject* const first = num_keywords ? args[count] : nullptr;
+    if (count <= 3 && (num_keywords == 0 ||
+                       (num_keywords == 1 && Py_TYPE(first) == as_type(expression_class_)))) {
+      const Signature key{args[0], first, spec_.get(args[1]),
+                          count == 3 ? spec_.get(args[2]) : nullptr};
+      return find(key, args, count, keywords);
+    }
+    // The same key as find_plan's.
+    const nb::object key = nb::steal(PyTuple_New(count + num_keywords));
+    if (!key.is_valid()) return nullptr;
+    PyTuple_SET_ITEM(key.ptr(), 0, Py_NewRef(args[0]));
+    for (Py_ssize_t at = 1; at < count; ++at) {
+      PyTuple_SET_ITEM(key.ptr(), at, Py_NewRef(spec_.get(args[at])));
+    }
+    for (Py_ssize_t at = count; at < count + num_keywords; ++at) {
+      PyTuple_SET_ITEM(key.ptr(), at, Py_NewRef(args[at]));
+    }
+    PyObject* const plan = PyDict_GetItemWithError(plans_, key.ptr());
+    if (!plan) PyErr_Clear();  // a new signature, or one that is no key: both are seen to in Python
+    return plan;
+  }
+
   PyObject* find(const Signature& key, PyObject* const* args, Py_ssize_t count,
                  PyObject* keywords) {
     std::size_t at = key.hash() % kEntries;
@@ -186,19 +211,36 @@ class Dispatch {
     return plan;
   }
 
+  bool is_on_graph(PyObject* const* inputs, Py_ssize_t num_inputs) const {
+    for (Py_ssize_t at = 0; at < num_inputs; ++at) {
+      if (origin_.get(inputs[at]) != Py_None) return true;
+    }
+    return false;
+  }
+
+  static nb::object tuple_of(PyObject* const* items, Py_ssize_t count) {
+    nb::object tuple = nb::steal(PyTuple_New(count));
+    for (Py_ssize_t at = 0; tuple.is_valid() && at < count; ++at) {
+      PyTuple_SET_ITEM(tuple.ptr(), at, Py_NewRef(items[at]));
+    }
+    return tuple;
+  }
+
   // The tensors of several results; takes the reference to `result`.
-  PyObject* finished(PyObject* plan, PyObject* x, PyObject* y, PyObject* result, PyObject* mode) {
+  PyObject* finished(PyObject* plan, PyObject* const* inputs, Py_ssize_t num_inputs,
+                     PyObject* result, PyObject* mode) {
     const nb::object data = nb::steal(result);
-    const nb::object inputs = nb::steal(y ? PyTuple_Pack(2, x, y) : PyTuple_Pack(1, x));
-    if (!inputs.is_valid()) return nullptr;
-    PyObject* args[] = {nullptr, plan, inputs.ptr(), data.ptr(), mode};
+    const nb::object held = tuple_of(inputs, num_inputs);
+    if (!held.is_valid()) return nullptr;
+    PyObject* args[] = {nullptr, plan, held.ptr(), data.ptr(), mode};
     return PyObject_Vectorcall(finish_, args + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   }
 
-  bool connected(PyObject* plan, PyObject* x, PyObject* y, PyObject* output, PyObject* mode) {
-    nb::object inputs = nb::steal(y ? PyTuple_Pack(2, x, y) : PyTuple_Pack(1, x));
-    if (!inputs.is_valid()) return false;
-    PyObject* args[] = {nullptr, plan, inputs.ptr(), output, mode};
+  bool connected(PyObject* plan, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* output,
+                 PyObject* mode) {
+    const nb::object held = tuple_of(inputs, num_inputs);
+    if (!held.is_valid()) return false;
+    PyObject* args[] = {nullptr, plan, held.ptr(), output, mode};
     PyObject* none =
         PyObject_Vectorcall(connect_, args + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     Py_XDECREF(none);
@@ -210,6 +252,7 @@ class Dispatch {
   PyObject* mode_variable_ = nullptr;
   PyObject* apply_any_ = nullptr;
   PyObject* find_plan_ = nullptr;
+  PyObject* plans_ = nullptr;
   PyObject* connect_ = nullptr;
   PyObject* finish_ = nullptr;
   PyObject* index_out_of_range_ = nullptr;

@@ -105,7 +105,7 @@ def test_gradient_penalty_reaches_the_parameters_of_a_model():
     x = lm.tensor([[0.3, -0.7]])
     slope = lm.grad(lambda x: model(x).sum())(x)
     store = slope.square().sum().backward()
-    weight = model.layers[0].weight
+    weight = model[0].weight
     step = 1e-2
     found = []
     for sign in (1, -1):

@@ -85,6 +85,18 @@ def whole(value: Any) -> int:
     return int(operator.index(value))
 
 
+_INT = {int}
+
+
+def are_ints(values: object) -> bool:
+    """Whether it is a tuple of Python ints alone.
+
+    What is worked out for it may then be kept by it: True and 1.0, which equal 1, are not among
+    them.
+    """
+    return values.__class__ is tuple and set(map(type, cast("tuple[object, ...]", values))) <= _INT
+
+
 def listed(one_or_more: Any) -> Iterable[Any]:
     """An iterable as it is, anything else as the only one.
 

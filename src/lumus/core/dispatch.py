@@ -144,6 +144,7 @@ def bind_tensor_class(cls: type[Tensor[Any]]) -> None:
             "mode_variable": MODE,
             "mode": Mode,
             "plan": Plan,
+            "plans": PLANS,
             "apply_any": apply_any,
             "find_plan": find_plan,
             "connect": connect,

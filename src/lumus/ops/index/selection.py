@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -81,9 +82,46 @@ class Selection:
 
 def select(x: Tensor[Any], index: Index) -> Selection:
     """Reads an index expression for `x`; raises IndexRangeError, KindError or ArgumentError."""
-    items = _expanded(x, index)
+    basic = _basic(index)
+    if basic is not None:
+        return _selected_by_basic(x.shape, basic)
+    _check_masks(x, index)
+    items: list[Any] = []
+    for item in index if isinstance(index, tuple) else (index,):
+        items.extend(_item(item, x.device))
+    return _selected(x.shape, items, x.device)
+
+
+def _basic(index: Index) -> tuple[Any, ...] | None:
+    """An index of plain ints, slices, None and ... alone as a key; None for any other."""
+    key: list[Any] = []
+    for item in index if index.__class__ is tuple else (index,):
+        if item.__class__ is slice:
+            ends = (item.start, item.stop, item.step)
+            if not _ENDS.issuperset(map(type, ends)):
+                return None
+            key.append(ends)
+        elif item.__class__ is int or item is None or item is Ellipsis:
+            key.append(item)
+        else:
+            return None
+    return tuple(key)
+
+
+_ENDS = {int, type(None)}
+
+
+@lru_cache(maxsize=4096)
+def _selected_by_basic(shape: Shape, key: tuple[Any, ...]) -> Selection:
+    items = [slice(*item) if item.__class__ is tuple else item for item in key]
+    return _selected(shape, items, None)
+
+
+def _selected(old: Shape, items: list[Any], device: Device | None) -> Selection:
+    """The selection from a tensor of shape `old`, on the device of its index tensors."""
+    items = _filled(old, items)
     advanced = any(isinstance(item, Tensor) for item in items)
-    starts, sizes, steps = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    starts, sizes, steps = [0] * len(old), list(old), [1] * len(old)
     shape: list[int] = []
     axes: list[int] = []
     sources: list[int] = []
@@ -96,12 +134,12 @@ def select(x: Tensor[Any], index: Index) -> Selection:
             continue
         if item is Ellipsis:
             continue
-        length = x.shape[axis]
+        length = old[axis]
         if isinstance(item, slice):
             starts[axis], sizes[axis], steps[axis] = _slice_of(item, length)
             shape.append(sizes[axis])
         elif isinstance(item, Tensor) or advanced:
-            one = item if isinstance(item, Tensor) else _scalar_index(item, length, axis, x.device)
+            one = item if isinstance(item, Tensor) else _scalar_index(item, length, axis, device)
             axes.append(len(shape))
             sources.append(axis)
             indices.append(one)
@@ -124,26 +162,23 @@ def select(x: Tensor[Any], index: Index) -> Selection:
     )
 
 
-def _expanded(x: Tensor[Any], index: Index) -> list[Any]:
-    """One item for each axis of `x` and each new one: the ellipsis filled in, masks as indices.
+def _filled(shape: Shape, items: list[Any]) -> list[Any]:
+    """One item for each axis and each new one: the ellipsis filled in.
 
     An ellipsis that stands for nothing stays.
     """
-    _check_masks(x, index)
-    items: list[Any] = []
-    for item in index if isinstance(index, tuple) else (index,):
-        items.extend(_item(item, x.device))
+    ndim = len(shape)
     consumed = sum(1 for item in items if item is not None and item is not Ellipsis)
-    if consumed > x.ndim:
+    if consumed > ndim:
         raise IndexRangeError(
-            f"index: {consumed} {'index' if consumed == 1 else 'indices'} for a tensor of {x.ndim} "
-            f"{'axis' if x.ndim == 1 else 'axes'}, shape {x.shape}",
+            f"index: {consumed} {'index' if consumed == 1 else 'indices'} for a tensor of {ndim} "
+            f"{'axis' if ndim == 1 else 'axes'}, shape {shape}",
             op="index",
         )
     gaps = [position for position, item in enumerate(items) if item is Ellipsis]
     if len(gaps) > 1:
         raise ArgumentError("index: more than one ... in an index", op="index")
-    fill: list[Any] = [slice(None)] * (x.ndim - consumed)
+    fill: list[Any] = [slice(None)] * (ndim - consumed)
     if gaps:
         # Where it stands for no axis at all it still parts the index tensors around it, as NumPy's.
         items[gaps[0] : gaps[0] + 1] = fill or [Ellipsis]
@@ -282,7 +317,8 @@ def _checked(index: int, length: int, axis: int) -> int:
     return index + length if index < 0 else index
 
 
-def _scalar_index(index: int, length: int, axis: int, device: Device) -> Tensor[Int]:
+def _scalar_index(index: int, length: int, axis: int, device: Device | None) -> Tensor[Int]:
+    assert device is not None
     spec = spec_of((), int64, device)
     return cast("Tensor[Int]", new_tensor(device.full(spec, _checked(index, length, axis)), spec))
 

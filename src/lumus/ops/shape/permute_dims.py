@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
-from lumus.core.argument import axis_of
-from lumus.core.broadcast import inverse_order, listed
+from lumus.core.argument import not_a_tensor
+from lumus.core.broadcast import are_ints, inverse_order, listed, normalize_axis
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
@@ -80,5 +81,17 @@ def permute_dims(x: Tensor[K], axes: int | Sequence[int]) -> Tensor[K]:
     >>> lm.permute_dims(lm.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    normalized = tuple([axis_of("permute_dims", x, axis) for axis in listed(axes)])
+    try:
+        ndim = x.spec.ndim
+    except AttributeError:
+        raise not_a_tensor("permute_dims", x) from None
+    normalized = _kept(axes, ndim) if are_ints(axes) else _normalized(listed(axes), ndim)
     return apply("permute_dims", x, axes=normalized)
+
+
+def _normalized(axes: Iterable[Any], ndim: int) -> tuple[int, ...]:
+    """The axes counted from the front."""
+    return tuple([normalize_axis("permute_dims", axis, ndim) for axis in axes])
+
+
+_kept = lru_cache(maxsize=1024)(_normalized)

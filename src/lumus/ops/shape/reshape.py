@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from lumus.core.argument import not_a_tensor
-from lumus.core.broadcast import Shape, lengths_of, normalize_shape
+from lumus.core.broadcast import Shape, are_ints, lengths_of, normalize_shape
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
@@ -86,8 +87,8 @@ def reshape(x: Tensor[K], shape: int | Sequence[int]) -> Tensor[K]:
         old = x.spec.shape
     except AttributeError:
         raise not_a_tensor("reshape", x) from None
-    if shape.__class__ is tuple and shape == old:
-        return x
+    if are_ints(shape):
+        return x if shape == old else apply("reshape", x, shape=_kept(old, shape))
     return apply("reshape", x, shape=_resolved(old, shape))
 
 
@@ -111,3 +112,6 @@ def _resolved(old: Shape, shape: int | Sequence[int]) -> Shape:
         )
     lengths[position] = size // known
     return normalize_shape("reshape", lengths)
+
+
+_kept = lru_cache(maxsize=4096)(_resolved)
