@@ -23,6 +23,7 @@ void bind_random(nb::module_& m);
 void bind_reduce(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_scan(nb::module_& m);
+void bind_sort(nb::module_& m);
 
 NB_MODULE(_native, m) {
   std::string problem;
@@ -46,4 +47,5 @@ NB_MODULE(_native, m) {
   bind_reduce(m);
   bind_rows(m);
   bind_scan(m);
+  bind_sort(m);
 }

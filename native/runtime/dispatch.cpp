@@ -9,6 +9,7 @@
 #include "kernels/reduce.h"
 #include "kernels/rows.h"
 #include "kernels/scan.h"
+#include "kernels/sort.h"
 #include "runtime/cpu.h"
 
 #if LUMUS_X86
@@ -49,3 +50,4 @@ DISPATCH(RandomKernels, random)
 DISPATCH(ReduceKernels, reduce)
 DISPATCH(RowsKernels, rows)
 DISPATCH(ScanKernels, scan)
+DISPATCH(SortKernels, sort)

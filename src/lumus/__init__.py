@@ -160,6 +160,11 @@ from lumus.ops.shape.tile import tile
 from lumus.ops.shape.transpose import transpose
 from lumus.ops.shape.unfold import unfold
 from lumus.ops.shape.unstack import unstack
+from lumus.ops.sort.argsort import argsort
+from lumus.ops.sort.searchsorted import searchsorted
+from lumus.ops.sort.sort import sort
+from lumus.ops.sort.topk import topk
+from lumus.ops.sort.unique import unique
 
 __version__ = "0.1.0"
 
@@ -179,6 +184,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "astype",
     "bfloat16",
     "bool_",
@@ -295,6 +301,7 @@ __all__ = [
     "round",
     "rsqrt",
     "scatter_add",
+    "searchsorted",
     "selu",
     "set_num_threads",
     "sigmoid",
@@ -305,6 +312,7 @@ __all__ = [
     "softplus",
     "softshrink",
     "softsign",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -319,6 +327,7 @@ __all__ = [
     "tensor",
     "tensordot",
     "tile",
+    "topk",
     "trace",
     "transpose",
     "tril",
@@ -326,6 +335,7 @@ __all__ = [
     "trunc",
     "uint8",
     "unfold",
+    "unique",
     "unstack",
     "value_and_grad",
     "var",

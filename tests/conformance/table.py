@@ -16,6 +16,7 @@ from tests.conformance.specs import (
     reduce,
     scan,
     shape,
+    sort,
     special,
 )
 
@@ -28,6 +29,7 @@ SPECS: tuple[OpSpec, ...] = (
     *reduce.SPECS,
     *scan.SPECS,
     *shape.SPECS,
+    *sort.SPECS,
     *index.SPECS,
     *linalg.SPECS,
     *create.SPECS,

@@ -7,6 +7,7 @@ import lumus as lm
 from tests.hard_cases.values import (
     TAIL_LENGTHS,
     check,
+    check_bits,
     check_exact,
     constant,
     elements,
@@ -165,3 +166,28 @@ def test_values_at_argmax_agree_with_max_A2(device):
     x = constant([[2.0, NAN, 5.0], [7.0, 7.0, 1.0]], device)
     at_argmax = x.take_along_axis(x.argmax(axis=1, keepdims=True), axis=1).squeeze(1)
     check(at_argmax, elements(x.max(axis=1)))
+
+
+@pytest.mark.parametrize("copies", [1, 40])
+def test_stable_sort_with_ties_and_nan_and_its_gradient_A11(device, copies):
+    x = leaf([2.0, NAN, 1.0, 2.0], device)
+    y = x.sort(stable=True)
+    check_exact(y, [1.0, 2.0, 2.0, NAN])
+    check_exact(x.argsort(), [2, 0, 3, 1])
+    check_exact(gradients(y, x, grad=[1.0, 10.0, 100.0, 1000.0])[0], [10.0, 1000.0, 1.0, 100.0])
+    long = constant([2.0, NAN, 1.0, 2.0] * copies, device)
+    places = np.arange(4 * copies).reshape(-1, 4)
+    check_exact(long.argsort(), [*places[:, 2], *places[:, [0, 3]].ravel(), *places[:, 1]])
+
+
+@pytest.mark.parametrize("copies", [1, 40])
+def test_descending_stable_sort_keeps_ties_in_input_order_A12(device, copies):
+    x = constant([1.0, 3.0, 3.0, 2.0] * copies, device)
+    places = np.arange(4 * copies).reshape(-1, 4)
+    order = [*places[:, [1, 2]].ravel(), *places[:, 3], *places[:, 0]]
+    check_exact(x.argsort(descending=True, stable=True), order)
+    check_exact(x.sort(descending=True), [3.0] * (2 * copies) + [2.0] * copies + [1.0] * copies)
+    check_exact(x.topk(3)[1], order[:3])
+    signed = constant([0.0, 1.0, -0.0, -1.0] * copies, device)
+    zeros = signed.sort(descending=True)[copies : 3 * copies]
+    check_bits(zeros, [0.0, -0.0] * copies)

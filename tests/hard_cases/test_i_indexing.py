@@ -222,6 +222,11 @@ def test_integers_above_2_to_the_24_stay_exact_I15(device):
     assert x.max().item() == big[1]
     check_exact(x == big[0], [True, False])
     check_exact(x == x - 1, [False, False])
+    assert x.flip().sort().tolist() == x.sort().tolist() == big
+    assert x.argsort(descending=True).tolist() == [1, 0]
+    assert [one.tolist() for one in x.topk(1)] == [[big[1]], [1]]
+    assert x.cumsum().tolist() == [big[0], sum(big)]
+    assert x.cummax()[0].tolist() == lm.unique(x).tolist() == big
     assert lm.arange(16777216, 16777220, device=device).tolist() == list(range(16777216, 16777220))
 
 

@@ -1,4 +1,7 @@
-"""The part of the kernel vocabulary that works along the lines of one axis: scans."""
+"""The part of the kernel vocabulary that works along the lines of one axis: scans and sorts.
+
+NaN counts as greater than every number, and equal elements keep their order in every sort.
+"""
 
 from __future__ import annotations
 
@@ -39,3 +42,39 @@ class Recurrence(Kernel):
 
     axis: int
     reverse: bool
+
+
+@frozen
+class Sort(Kernel):
+    """The elements along `axis` in order, or from the greatest down if `descending`."""
+
+    axis: int
+    descending: bool
+
+
+@frozen
+class Argsort(Kernel):
+    """The positions along `axis` of the elements in that order."""
+
+    axis: int
+    descending: bool
+
+
+@frozen
+class TopK(Kernel):
+    """The first `k` elements of that order, descending if `largest`, and their positions."""
+
+    k: int
+    axis: int
+    largest: bool
+
+
+@frozen
+class SearchSorted(Kernel):
+    """Of (sorted, values): the first position in its line whose element is not less than a value.
+
+    Or is greater, if `right`. A line is the last axis of `sorted`, whose others are those of
+    `values`; one line serves values of any shape.
+    """
+
+    right: bool

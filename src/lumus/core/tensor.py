@@ -856,6 +856,30 @@ class Tensor(Generic[K]):
         """See `lumus.cummin`."""
         return call("cummin", self, axis)
 
+    # Sorting
+    # ------------------------------------------------------------------------------------
+    def sort(self, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor[K]:
+        """See `lumus.sort`."""
+        return call("sort", self, axis, descending=descending, stable=stable)
+
+    def argsort(
+        self, axis: int = -1, *, descending: bool = False, stable: bool = True
+    ) -> Tensor[Int]:
+        """See `lumus.argsort`."""
+        return call("argsort", self, axis, descending=descending, stable=stable)
+
+    @overload
+    def topk(
+        self: Tensor[Float], k: int, axis: int = -1, *, largest: bool = True, sorted: bool = True
+    ) -> tuple[Tensor[Float], Tensor[Int]]: ...
+    @overload
+    def topk(
+        self: Tensor[Int], k: int, axis: int = -1, *, largest: bool = True, sorted: bool = True
+    ) -> tuple[Tensor[Int], Tensor[Int]]: ...
+    def topk(self, k: int, axis: int = -1, *, largest: bool = True, sorted: bool = True) -> Any:
+        """See `lumus.topk`."""
+        return call("topk", self, k, axis, largest=largest, sorted=sorted)
+
     # Shape
     # -------------------------------------------------------------------------------------------
     def reshape(self, *shape: int | Sequence[int]) -> Tensor[K]:

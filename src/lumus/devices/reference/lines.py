@@ -1,9 +1,9 @@
-"""Scans along an axis, an element at a time; floats in float64, rounded once at the end."""
+"""Scans along an axis, a step at a time, with floats in float64, rounded once; sorts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -65,8 +65,52 @@ def recurrence(kernel: k.Recurrence, arrays: Sequence[Array], output: Spec) -> A
     return np.moveaxis(result, 0, kernel.axis)
 
 
+def _order(x: Array, axis: int, descending: bool) -> Array:
+    """Positions in order; NumPy, too, has NaN last, and -0.0 equal to 0.0."""
+    if not descending:
+        return np.argsort(x, axis=axis, kind="stable")
+    # Turned round twice, equal elements keep their order.
+    turned = np.argsort(np.flip(x, axis), axis=axis, kind="stable")
+    return x.shape[axis] - 1 - np.flip(turned, axis)
+
+
+def sort(kernel: k.Sort, arrays: Sequence[Array], output: Spec) -> Array:
+    """The elements in order."""
+    (x,) = arrays
+    return np.take_along_axis(x, _order(x, kernel.axis, kernel.descending), kernel.axis)
+
+
+def argsort(kernel: k.Argsort, arrays: Sequence[Array], output: Spec) -> Array:
+    """The positions of the elements in order."""
+    return _order(arrays[0], kernel.axis, kernel.descending)
+
+
+def topk(kernel: k.TopK, arrays: Sequence[Array], outputs: Sequence[Spec]) -> tuple[Array, Array]:
+    """The first elements in order and their positions."""
+    (x,) = arrays
+    order = _order(x, kernel.axis, kernel.largest)
+    positions = np.take(order, np.arange(kernel.k), axis=kernel.axis)
+    return np.take_along_axis(x, positions, kernel.axis), positions
+
+
+def search_sorted(kernel: k.SearchSorted, arrays: Sequence[Array], output: Spec) -> Array:
+    """How many elements of its line stand before each value."""
+    lines, values = arrays
+    side: Literal["left", "right"] = "right" if kernel.right else "left"
+    if lines.ndim == 1:
+        return np.asarray(np.searchsorted(lines, values, side))
+    found = np.zeros(values.shape, np.int64)
+    for place in np.ndindex(values.shape[:-1]):
+        found[place] = np.searchsorted(lines[place], values[place], side)
+    return found
+
+
 TABLE: dict[type[Kernel], Callable[[Any, Sequence[Array], Any], Any]] = {
+    k.Argsort: argsort,
     k.Recurrence: recurrence,
     k.RunningExtreme: running_extreme,
     k.Scan: scan,
+    k.SearchSorted: search_sorted,
+    k.Sort: sort,
+    k.TopK: topk,
 }

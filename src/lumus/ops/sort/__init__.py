@@ -1,0 +1,1 @@
+"""Sorting, and what follows from an order."""

@@ -1,0 +1,148 @@
+"""Sorts by digits of lines of every length, alone and in pieces, against NumPy's stable sorts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lumus import _native
+from tests.native.native_arrays import DTYPES, FLOATS, INTS, layouts, native, to_numpy
+
+Values = np.ndarray[Any, Any]
+
+# Around what is sorted by insertion, alone, and in pieces.
+LENGTHS = [1, 2, 47, 48, 49, 300, 3000]
+IN_PIECES = [131_071, 131_072, 300_001]
+
+
+@pytest.fixture(autouse=True)
+def keep_threads() -> Iterator[None]:
+    threads = _native.num_threads()
+    yield
+    _native.set_num_threads(threads)
+
+
+def random_values(name: str, shape: tuple[int, ...], seed: int = 0) -> Values:
+    """Ties, both zeros and NaN among them."""
+    random = np.random.default_rng(seed)
+    if name == "bool":
+        return random.random(shape) < 0.5
+    if name in INTS:
+        bounds = np.iinfo(DTYPES[name][1])
+        wide = random.integers(bounds.min, bounds.max, shape, dtype=DTYPES[name][1], endpoint=True)
+        return np.where(random.random(shape) < 0.3, wide % 5, wide)
+    x = random.standard_normal(shape)
+    kinds = random.integers(0, 12, shape)
+    for kind, value in enumerate((0.0, -0.0, np.nan, np.inf, -1.5)):
+        x = np.where(kinds == kind, value, x)
+    return x.astype(DTYPES[name][1])
+
+
+def order_of(x: Values, axis: int, *, descends: bool) -> Values:
+    wide = x.astype(np.float64) if x.dtype.kind not in "iub" else x
+    if not descends:
+        return np.argsort(wide, axis=axis, kind="stable")
+    turned = np.argsort(np.flip(wide, axis), axis=axis, kind="stable")
+    return x.shape[axis] - 1 - np.flip(turned, axis)
+
+
+def check(x: Values, axis: int) -> None:
+    for descends in (False, True):
+        order = order_of(x, axis, descends=descends)
+        expected = np.take_along_axis(x, order, axis)
+        found = to_numpy(_native.sort(native(x), axis, descends))
+        np.testing.assert_array_equal(to_numpy(_native.argsort(native(x), axis, descends)), order)
+        if x.dtype.kind not in "iub":
+            found, expected = found.astype(np.float64), expected.astype(np.float64)
+            is_number = ~np.isnan(expected)
+            signs = np.signbit(found) != np.signbit(expected)
+            assert not (signs & is_number).any()
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", [*FLOATS, *INTS, "bool"])
+def test_sorts_are_those_of_numpy_at_every_length(name: str) -> None:
+    for length in LENGTHS:
+        check(random_values(name, (3, length)), 1)
+    x = random_values(name, (60, 5))
+    for laid_out in layouts(x).values():
+        check(laid_out, 0)
+        check(laid_out, 1)
+
+
+@pytest.mark.parametrize("length", IN_PIECES)
+@pytest.mark.parametrize("name", ["float64", "float32", "int64", "uint8"])
+def test_long_lines_are_sorted_in_pieces(name: str, length: int) -> None:
+    x = random_values(name, (length,))
+    check(x, 0)
+    check(np.repeat(x, 2)[::-2], 0)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(np.zeros(200_000, np.float32), id="equal"),
+        pytest.param(np.full(200_000, -0.0), id="negative zeros"),
+        pytest.param(np.arange(200_000)[::-1].astype(np.float32), id="reversed"),
+        pytest.param(np.array([2**62, -(2**62)] * 100_000), id="far apart"),
+        pytest.param(np.array([5, 2**40 + 5] * 100_000), id="one bit"),
+        pytest.param(np.full(1000, np.nan, np.float16), id="nan"),
+    ],
+)
+def test_lines_without_much_order(values: Values) -> None:
+    check(values, 0)
+
+
+@pytest.mark.parametrize("name", [*FLOATS, *INTS])
+@pytest.mark.parametrize("length", [1, 40, 700, 40_000])
+def test_the_first_few_are_those_of_the_whole_order(length: int, name: str) -> None:
+    x = random_values(name, (2, length))
+    for k in sorted({0, 1, min(5, length), length // 40, length // 3, length}):
+        for is_largest in (False, True):
+            order = order_of(x, 1, descends=is_largest)[:, :k]
+            values, positions = map(to_numpy, _native.topk(native(x), k, 1, is_largest))
+            np.testing.assert_array_equal(positions, order)
+            expected = np.take_along_axis(x, order, 1)
+            np.testing.assert_array_equal(values.tobytes(), expected.tobytes())
+
+
+def test_the_first_few_of_many_ties_are_the_first() -> None:
+    x = np.ones(100_000, np.float32)
+    assert to_numpy(_native.topk(native(x), 3, 0, True)[1]).tolist() == [0, 1, 2]
+    rising = np.arange(100_000, dtype=np.float32)
+    found = to_numpy(_native.topk(native(rising), 3, 0, True)[1])
+    assert found.tolist() == [99_999, 99_998, 99_997]
+
+
+@pytest.mark.parametrize("name", [*FLOATS, "int64", "uint8"])
+def test_search_is_that_of_numpy(name: str) -> None:
+    line = random_values(name, (1000,))
+    line = line[order_of(line, 0, descends=False)]
+    values = random_values(name, (40, 50), 1)
+    wide = [one.astype(np.float64) if name in FLOATS else one for one in (line, values)]
+    for is_right in (False, True):
+        expected = np.searchsorted(*wide, "right" if is_right else "left")
+        for laid_out in layouts(values).values():
+            found = to_numpy(_native.searchsorted(native(line), native(laid_out), is_right))
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("isa", _native.available_isas())
+def test_every_instruction_set_passes(isa: str) -> None:
+    if isa == _native.isa() or "LUMUS_ISA" in os.environ:
+        pytest.skip("this process runs it, or was started for one instruction set")
+    chosen = "float32 and not pieces or int64 and search or order"
+    finished = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
+        env={**os.environ, "LUMUS_ISA": isa},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout[-3000:]
