@@ -65,9 +65,9 @@ def _computed(kernel: Kernel, arrays: list[Array], outputs: Specs) -> list[Array
     with np.errstate(all="ignore"):
         if isinstance(kernel, k.Elementwise):
             return evaluate(kernel.expression, arrays, [spec.dtype for spec in outputs])
-        if len(outputs) > 1:
-            return list(TABLE[type(kernel)](kernel, arrays, outputs))
-        return [TABLE[type(kernel)](kernel, arrays, outputs[0])]
+        if len(outputs) == 1:
+            return [TABLE[type(kernel)](kernel, arrays, outputs[0])]
+        return list(TABLE[type(kernel)](kernel, arrays, outputs))
 
 
 class ReferenceDevice(HostDevice):
