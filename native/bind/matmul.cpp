@@ -16,7 +16,7 @@ namespace {
 // interpreter.
 constexpr std::int64_t kReleaseProducts = 1 << 18;
 
-Array matmul(const Array& left, const Array& right) {
+Array multiply(const Array& left, const Array& right, const View* bias) {
   const View& a = left.view;
   const View& b = right.view;
   std::int64_t shape[kMaxRank];
@@ -35,12 +35,19 @@ Array matmul(const Array& left, const Array& right) {
   Array out = make_array(a.dtype, rank, shape);
 
   if (num_elements(out.view) * a.shape[a.rank - 1] < kReleaseProducts) {
-    matmul_kernels().matmul(a, b, out.view);
+    matmul_kernels().matmul(a, b, bias, out.view);
   } else {
     const ReleasedLock unlocked;
-    matmul_kernels().matmul(a, b, out.view);
+    matmul_kernels().matmul(a, b, bias, out.view);
   }
   return out;
+}
+
+Array matmul(const Array& left, const Array& right) { return multiply(left, right, nullptr); }
+
+// left @ right + bias, for a `right` of two axes.
+Array matmul_bias(const Array& left, const Array& right, const Array& bias) {
+  return multiply(left, right, &bias.view);
 }
 
 void load(const char* path) {
@@ -66,6 +73,7 @@ nb::object blas_info() {
 
 void bind_matmul(nb::module_& m) {
   m.def("matmul", lumus::matmul);
+  m.def("matmul_bias", lumus::matmul_bias);
   m.def("load_blas", lumus::load);
   m.def("blas_info", lumus::blas_info);
   m.def("needs_blas", [] { return lumus::matmul_kernels().uses_blas; });

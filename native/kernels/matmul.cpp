@@ -21,6 +21,8 @@ struct Product {
   const std::byte* a;
   const std::byte* b;
   std::byte* c;
+  const std::byte* bias;  // one element for each column, or null
+  std::int64_t bias_stride;
   std::int64_t rows, columns, depth;
   std::int64_t a_row_stride, a_column_stride;
   std::int64_t b_row_stride, b_column_stride;
@@ -72,11 +74,12 @@ bool fold_last_batch_axis(Product* product) {
   return true;
 }
 
-Product describe(const View& a, const View& b, const View& out) {
+Product describe(const View& a, const View& b, const View* bias, const View& out) {
   Product product;
   product.a = a.data;
   product.b = b.data;
   product.c = out.data;
+  product.bias = bias ? bias->data : nullptr;
   const int a_last = a.rank - 1;
   const int b_last = b.rank - 1;
   product.depth = a.shape[a_last];
@@ -86,6 +89,8 @@ Product describe(const View& a, const View& b, const View& out) {
   product.a_column_stride = a.strides[a_last];
   product.b_row_stride = b.strides[b.rank > 1 ? b_last - 1 : b_last];
   product.b_column_stride = b.rank > 1 ? b.strides[b_last] : 0;
+  // A single column's bias is every column's, should rows and columns change places.
+  product.bias_stride = bias && product.columns > 1 ? bias->strides[0] : 0;
 
   // Batch axes are aligned at their ends; axes of length 1 say nothing.
   const int a_batch = a.rank > 2 ? a.rank - 2 : 0;
@@ -210,6 +215,25 @@ bool fits_blas(const Product& product) {
   return product.rows <= limit && product.columns <= limit && product.depth <= limit;
 }
 
+// Adds to each row of a piece of the result, which is still in the cache.
+template <class Element>
+void add_bias(std::int64_t rows, std::int64_t columns, const Element* bias,
+              std::int64_t bias_stride, Element* c, std::int64_t c_stride) {
+  using T = Computed<Element>;
+  for (std::int64_t row = 0; row < rows; ++row, c += c_stride) {
+    if (bias_stride == 1) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        c[column] = Narrow<Element>::from(widen<T>(c[column]) + widen<T>(bias[column]));
+      }
+    } else {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        c[column] =
+            Narrow<Element>::from(widen<T>(c[column]) + widen<T>(bias[column * bias_stride]));
+      }
+    }
+  }
+}
+
 // ---- the cut ------------------------------------------------------------------------------------
 
 // The blocks of one product, in units of strips and panels.
@@ -275,6 +299,12 @@ void multiply(const Product& product) {
   if (depth == 0) {
     std::memset(c, 0,
                 static_cast<std::size_t>(product.batch_size * rows * columns) * sizeof(Element));
+    if constexpr (is_floating<T>) {
+      if (product.bias) {
+        add_bias(product.batch_size * rows, columns, reinterpret_cast<const Element*>(product.bias),
+                 product.bias_stride, c, columns);
+      }
+    }
     return;
   }
   const Blas* const library = kCanUseBlas<Element> && fits_blas(product) ? blas() : nullptr;
@@ -311,22 +341,31 @@ void multiply(const Product& product) {
           (column_block + 1) * grid.num_panels / grid.column_blocks * kPanelColumns<T>, columns);
       a.data += row * a.row_stride;
       b.data += column * b.column_stride;
+      Element* const to = result + row * columns + column;
       if constexpr (kCanUseBlas<Element>) {
         if (library) {
           multiply_piece_by_blas<Element>(*library, row_end - row, column_end - column, depth, a, b,
-                                          result + row * columns + column, columns);
-          continue;
+                                          to, columns);
         }
       }
-      multiply_piece<Element>(row_end - row, column_end - column, depth, a, b,
-                              result + row * columns + column, columns, scratch.data());
+      if (!library) {
+        multiply_piece<Element>(row_end - row, column_end - column, depth, a, b, to, columns,
+                                scratch.data());
+      }
+      if constexpr (is_floating<T>) {
+        if (product.bias) {
+          add_bias(row_end - row, column_end - column,
+                   reinterpret_cast<const Element*>(product.bias) + column * product.bias_stride,
+                   product.bias_stride, to, columns);
+        }
+      }
     }
   });
 }
 
-void matmul(const View& a, const View& b, const View& out) {
+void matmul(const View& a, const View& b, const View* bias, const View& out) {
   if (num_elements(out) == 0) return;
-  const Product product = describe(a, b, out);
+  const Product product = describe(a, b, bias, out);
   switch (a.dtype) {
     case DType::float64:
       return multiply<double>(product);

@@ -8,7 +8,9 @@ namespace lumus {
 struct MatmulKernels {
   // out = a @ b: operands of rank 1 or more with any strides, batch axes broadcast, `out`
   // contiguous and of the shape that NumPy's rules give. One dtype for all three; any but bool.
-  void (*matmul)(const View& a, const View& b, const View& out);
+  // With `bias` (floating; b of rank 2; one element for each column of b) out = a @ b + bias, of
+  // the bits that a sum of its own would have.
+  void (*matmul)(const View& a, const View& b, const View* bias, const View& out);
   // Whether float32 and float64 products are OpenBLAS's, where one is loaded.
   bool uses_blas;
 };

@@ -83,9 +83,13 @@ class SoftmaxGrad(Kernel):
 
 @frozen
 class MatMul(Kernel):
-    """The matrix product by NumPy's rules; `transposed` swaps the last two axes of the second."""
+    """The matrix product by NumPy's rules; `transposed` swaps the last two axes of the second.
+
+    With `bias` a third input, one number for each column of the second (a matrix), is added.
+    """
 
     transposed: bool = False
+    bias: bool = False
 
 
 @frozen

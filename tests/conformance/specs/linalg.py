@@ -55,12 +55,20 @@ def linear_cases(source: Source) -> Iterable[Case]:
     )
     for x, weight in (*shapes, ((1, 1), (1, 1)), ((5, 67), (9, 67)), ((2, 3), (0, 3))):
         yield Case(f"shapes {x}, {weight}", (source.draw(x), source.draw(weight)))
+        with_bias = (source.draw(x), source.draw(weight), source.draw(weight[:1]))
+        yield Case(f"shapes {x}, {weight}, bias", with_bias)
+    column = (source.draw((40, 3)), source.draw((1, 3)), source.draw((1,)))
+    yield Case("one output of many rows", column)
+    every_second = source.draw((10,))[::2]
+    yield Case("stride 2 of the bias", (source.draw((4, 3)), source.draw((5, 3)), every_second))
+    large = (source.draw((50, 7)), source.draw((300, 7)), source.draw((300,)))
+    yield Case("several pieces", large, smooth=False)
     repeated = np.broadcast_to(source.draw((1, 3)), (4, 3))
     yield Case("stride 0", (repeated, source.draw((2, 3))))
 
 
-def linear_product(x: Any, weight: Any) -> Any:
-    return product(x, weight.T)
+def linear_product(x: Any, weight: Any, bias: Any = 0.0) -> Any:
+    return product(x, weight.T) + bias
 
 
 MATRICES = (

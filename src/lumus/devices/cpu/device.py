@@ -55,19 +55,20 @@ def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
 
 def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Run:
     ensure_blas()
-    product: Run = _native.matmul
+    product: Run = _native.matmul_bias if kernel.bias else _native.matmul
+    plain = product
     if kernel.transposed:
         rank = inputs[1].ndim
         axes = (*range(rank - 2), rank - 1, rank - 2)
 
-        def transposed_product(x: Any, y: Any) -> Any:
-            return _native.matmul(x, y.permute(axes))
+        def transposed_product(x: Any, y: Any, *bias: Any) -> Any:
+            return plain(x, y.permute(axes), *bias)
 
         product = transposed_product
-    if inputs[0].dtype is inputs[1].dtype:
+    if all(spec.dtype is outputs[0].dtype for spec in inputs):
         return product
     code = outputs[0].dtype.code
-    return lambda x, y: product(_native.cast(x, code), _native.cast(y, code))
+    return lambda *data: product(*[_native.cast(one, code) for one in data])
 
 
 def _softmax(kernel: k.Softmax, inputs: Specs, outputs: Specs) -> Run:

@@ -82,4 +82,5 @@ def matmul(kernel: k.MatMul, arrays: Sequence[Array], output: Spec) -> Array:
     x, y = widened(arrays[0]), widened(arrays[1])
     if output.dtype.kind == "int":
         x, y = x.astype(output.dtype.name), y.astype(output.dtype.name)
-    return np.asarray(np.matmul(x, np.swapaxes(y, -1, -2) if kernel.transposed else y))
+    product = np.matmul(x, np.swapaxes(y, -1, -2) if kernel.transposed else y)
+    return np.asarray(product + widened(arrays[2]) if kernel.bias else product)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lumus.core.argument import check_tensors
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
 from lumus.core.kernels import Kernel, MatMul
@@ -19,36 +18,44 @@ from lumus.errors import ShapeError
 
 @record
 class LinearRecord(Record):
-    """d (x @ weight.T) = (grad @ weight, grad.T @ x over all rows)."""
+    """d (x @ weight.T + bias) = (grad @ weight, grad.T @ x, grad), the latter over all rows."""
 
     x: Saved[Float] | None
     weight: Saved[Float] | None
-    x_spec: Spec
-    weight_spec: Spec
+    specs: Specs
+    needs: Needs
 
     def vjp(self, grad: Tensor[Float]) -> tuple[Tensor[Float] | None, ...]:
-        grad_x = grad_weight = None
+        grads: list[Tensor[Float] | None] = [None] * len(self.specs)
         if self.weight is not None:
-            grad_x = (grad @ self.weight.tensor()).astype(self.x_spec.dtype)
+            grads[0] = grad @ self.weight.tensor()
+        out_features, in_features = self.specs[1].shape
+        rows = math.prod(self.specs[0].shape[:-1])
+        flat = grad.reshape((rows, out_features))
         if self.x is not None:
-            out_features, in_features = self.weight_spec.shape
-            rows = math.prod(self.x_spec.shape[:-1])
-            x = self.x.tensor().reshape(rows, in_features)
             # The gradient of weights comes out in their own layout: nothing is transposed.
-            grad_weight = grad.reshape(rows, out_features).T @ x
-            grad_weight = grad_weight.astype(self.weight_spec.dtype)
-        return (grad_x, grad_weight)
+            grads[1] = flat.T @ self.x.tensor().reshape((rows, in_features))
+        if self.needs[2:] == (True,):
+            grads[2] = apply("sum", flat, axes=(0,), keepdims=False)
+        return tuple(
+            [
+                one if one is None else one.astype(spec.dtype)
+                for one, spec in zip(grads, self.specs, strict=True)
+            ]
+        )
 
 
 @register
 class Linear(Op):
-    """Of (x, weight): x @ weight.T, without a transposed view to record."""
+    """Of (x, weight) or (x, weight, bias): nothing transposed is recorded, and one pass made."""
 
     name = "linear"
 
     def infer(self, specs: Specs, attrs: None) -> Spec:
-        x, weight = specs
-        dtype = promote(x.dtype, weight.dtype, "linear")
+        x, weight = specs[:2]
+        dtype = x.dtype
+        for other in specs[1:]:
+            dtype = promote(dtype, other.dtype, "linear")
         if dtype.kind != "float":
             raise kind_error("linear", dtype, ("float",))
         if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
@@ -58,20 +65,26 @@ class Linear(Op):
                 op="linear",
                 specs=specs,
             )
+        if len(specs) == 3 and specs[2].shape != weight.shape[:1]:
+            raise ShapeError(
+                f"linear: a bias of shape {specs[2].shape} does not fit a weight of shape "
+                f"{weight.shape}: it has one number for each of its rows",
+                op="linear",
+                specs=specs,
+            )
         return spec_of((*x.shape[:-1], weight.shape[0]), dtype, x.device)
 
     def kernel(self, specs: Specs, attrs: None) -> Kernel:
-        return MatMul(transposed=True)
+        return MatMul(transposed=True, bias=len(specs) == 3)
 
     def record(
         self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs
     ) -> Record:
-        x, weight = inputs
         return LinearRecord(
-            Saved(x) if needs[1] else None,
-            Saved(weight) if needs[0] else None,
-            x.spec,
-            weight.spec,
+            Saved(inputs[0]) if needs[1] else None,
+            Saved(inputs[1]) if needs[0] else None,
+            tuple([one.spec for one in inputs]),
+            needs,
         )
 
 
@@ -92,6 +105,6 @@ def linear(
     >>> lm.nn.functional.linear(x, weight, lm.tensor([0.5])).tolist()
     [[11.5]]
     """
-    check_tensors("linear", x, weight)
-    y = apply("linear", x, weight)
-    return y if bias is None else y + bias
+    if bias is None:
+        return apply("linear", x, weight)
+    return apply("linear", x, weight, bias)
