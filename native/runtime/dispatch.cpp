@@ -3,6 +3,7 @@
 #include "kernels/attention.h"
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
+#include "kernels/embedding.h"
 #include "kernels/index.h"
 #include "kernels/matmul.h"
 #include "kernels/random.h"
@@ -44,6 +45,7 @@
 DISPATCH(AttentionKernels, attention)
 DISPATCH(CopyKernels, copy)
 DISPATCH(ElementwiseKernels, elementwise)
+DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(RandomKernels, random)

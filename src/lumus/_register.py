@@ -9,6 +9,7 @@ import lumus.devices.reference.device
 import lumus.inspect.graph
 import lumus.ops.attention.attention_grad
 import lumus.ops.elementwise.map
+import lumus.ops.embedding.embedding_grad
 import lumus.ops.index.copy_into
 import lumus.ops.index.getitem
 import lumus.ops.index.index

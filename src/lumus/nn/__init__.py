@@ -4,6 +4,7 @@ from lumus.nn import functional, init
 from lumus.nn.layers.celu import CELU
 from lumus.nn.layers.dropout import Dropout
 from lumus.nn.layers.elu import ELU
+from lumus.nn.layers.embedding import Embedding
 from lumus.nn.layers.flatten import Flatten
 from lumus.nn.layers.gelu import GELU
 from lumus.nn.layers.hardsigmoid import Hardsigmoid
@@ -53,6 +54,7 @@ __all__ = [
     "ReLU6",
     "GELU",
     "Dropout",
+    "Embedding",
     "Flatten",
     "Identity",
     "Linear",

@@ -16,7 +16,15 @@ from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.host import HostDevice
-from lumus.devices.reference import attention, lines, movement, placement, random, reductions
+from lumus.devices.reference import (
+    attention,
+    embedding,
+    lines,
+    movement,
+    placement,
+    random,
+    reductions,
+)
 from lumus.devices.reference.arrays import numbers, stored, write
 from lumus.devices.reference.scalar import Array, evaluate
 
@@ -37,6 +45,7 @@ VIEWS: dict[type[Kernel], Callable[[Any, Any], Any]] = {
 
 TABLE: dict[type[Kernel], Compute] = {
     **attention.TABLE,
+    **embedding.TABLE,
     **lines.TABLE,
     **placement.TABLE,
     k.Arange: movement.arange,
