@@ -1,9 +1,9 @@
 // Joins the kernel tables of the instruction sets: each family has one table for each, and
 // FAMILY_kernels() gives the one in use. Add the header and the line of a family in sorted order.
 #include "kernels/attention.h"
+#include "kernels/convolution.h"
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
-#include "kernels/embedding.h"
 #include "kernels/index.h"
 #include "kernels/matmul.h"
 #include "kernels/random.h"
@@ -43,9 +43,9 @@
 
 // DISPATCH(FamilyKernels, family)
 DISPATCH(AttentionKernels, attention)
+DISPATCH(ConvolutionKernels, convolution)
 DISPATCH(CopyKernels, copy)
 DISPATCH(ElementwiseKernels, elementwise)
-DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(RandomKernels, random)
