@@ -8,8 +8,9 @@ import lumus.devices.cpu.device
 import lumus.devices.reference.device
 import lumus.inspect.graph
 import lumus.ops.attention.attention_grad
+import lumus.ops.conv.convolution_transpose
+import lumus.ops.conv.convolution_weight
 import lumus.ops.elementwise.map
-import lumus.ops.embedding.embedding_grad
 import lumus.ops.index.copy_into
 import lumus.ops.index.getitem
 import lumus.ops.index.index

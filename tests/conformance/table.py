@@ -6,9 +6,9 @@ from tests.conformance.specs import (
     attention,
     cast,
     compare,
+    conv,
     create,
     elementwise,
-    embedding,
     in_place,
     index,
     linalg,
@@ -33,12 +33,12 @@ SPECS: tuple[OpSpec, ...] = (
     *sort.SPECS,
     *index.SPECS,
     *linalg.SPECS,
+    *conv.SPECS,
     *create.SPECS,
     *in_place.SPECS,
     *random.SPECS,
     *loss.SPECS,
     *attention.SPECS,
-    *embedding.SPECS,
 )
 DIFFERENTIABLE = tuple(spec for spec in SPECS if spec.differentiable)
 EDGES = tuple((spec, edge) for spec in SPECS for edge in spec.edges)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.nn.functional import cross_entropy, dropout
+from lumus.nn.functional import conv2d, cross_entropy, dropout
 
 THREADS = (1, 2, 3, 8)
 ROWS, COLUMNS = 311, 1021  # odd lengths: the last piece of the work is a short one
@@ -35,6 +35,7 @@ X = values(ROWS, COLUMNS)
 Y = values(ROWS, COLUMNS, seed=1)
 CUBE = values(37, 89, 101)
 LONG = values(1_000_003)
+PICTURES = values(9, 18, 31, 37)
 
 
 def gradients(function: Any, *inputs: lm.Tensor[Any]) -> list[lm.Tensor[Any]]:
@@ -122,6 +123,12 @@ CASES = {
     ],
     "take_along_axis": lambda: [lm.take_along_axis(X, X.argmax(axis=0, keepdims=True), axis=0)],
     "mask": lambda: [LONG[LONG > 0.5]],
+    "convolution": lambda: [
+        *gradients(lambda x, w: conv2d(x, w, padding=1), PICTURES, values(24, 18, 3, 3)),
+        *gradients(lambda x, w: conv2d(x, w, stride=2), PICTURES, values(40, 18, 2, 2)),
+        *gradients(lambda x, w: conv2d(x, w, groups=18), PICTURES, values(18, 1, 3, 3)),
+        *gradients(lambda x, w: conv2d(x, w), PICTURES, values(20, 18, 1, 1)),
+    ],
     "random": lambda: [
         lm.random.normal((300_001,), generator=lm.random.Generator(3)),
         lm.random.uniform((300_001,), dtype=lm.float64, generator=lm.random.Generator(3)),

@@ -53,6 +53,7 @@ X = lm.tensor([[1.0, 2.0, 0.5], [0.3, 4.0, 2.2]])
 V = lm.tensor([1.0, 2.0, 0.5])
 I = lm.tensor([[1, 2, 0], [0, 1, 2]])  # noqa: E741
 B = lm.tensor([[True, False, True], [False, True, True]])
+LINE, PICTURE, VOLUME = V.reshape(1, 1, 3), V.reshape(1, 1, 1, 3), V.reshape(1, 1, 1, 1, 3)
 
 # Calls that are right, from which one argument after the other is spoilt.
 _RIGHT: dict[str, tuple[Any, ...]] = {
@@ -227,31 +228,21 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "cross_entropy": (F.cross_entropy, (X, lm.tensor([0, 1]))),
     "mse_loss": (F.mse_loss, (X, X)),
     "dropout": (F.dropout, (X, 0.5)),
-    "attention": (F.scaled_dot_product_attention, (X, X, X, lm.ones((2, 2)) > 0)),
-    "attention options": (
-        lambda dropout, is_causal, scale, enable_gqa, generator: F.scaled_dot_product_attention(
-            X,
-            X,
-            X,
-            dropout=dropout,
-            is_causal=is_causal,
-            scale=scale,
-            enable_gqa=enable_gqa,
-            generator=generator,
-        ),
-        (0.5, False, 1.0, False, lm.random.Generator(1)),
-    ),
-    "embedding": (F.embedding, (lm.tensor([0, 1]), X)),
-    "embedding options": (
-        lambda padding, averages: F.embedding(
-            lm.tensor([0]), X, padding_idx=padding, scale_grad_by_freq=averages
-        ),
-        (1, False),
-    ),
-    "one_hot": (F.one_hot, (I, 3)),
-    "Embedding": (lm.nn.Embedding, (3, 2, 1)),
-    "Embedding forward": (lm.nn.Embedding(3, 2), (I,)),
-    "Embedding.from_pretrained": (lm.nn.Embedding.from_pretrained, (X,)),
+    "conv1d": (F.conv1d, (LINE, LINE, V[:1], 1, 0, 1, 1)),
+    "conv2d": (F.conv2d, (PICTURE, PICTURE, V[:1], 1, 0, 1, 1)),
+    "conv3d": (F.conv3d, (VOLUME, VOLUME, V[:1], 1, 0, 1, 1)),
+    "conv_transpose1d": (F.conv_transpose1d, (LINE, LINE, V[:1], 1, 0, 0, 1, 1)),
+    "conv_transpose2d": (F.conv_transpose2d, (PICTURE, PICTURE, V[:1], 1, 0, 0, 1, 1)),
+    "conv_transpose3d": (F.conv_transpose3d, (VOLUME, VOLUME, V[:1], 1, 0, 0, 1, 1)),
+    "nn unfold": (F.unfold, (PICTURE, 1, 1, 0, 1)),
+    "fold": (F.fold, (LINE, (1, 3), 1, 1, 0, 1)),
+    "Conv2d": (lambda *numbers: lm.nn.Conv2d(*numbers), (2, 4, 3, 1, 1, 1, 2)),
+    "Conv2d padding_mode": (lambda mode: lm.nn.Conv2d(2, 4, 3, padding_mode=mode), ("zeros",)),
+    "Conv2d forward": (lm.nn.Conv2d(1, 4, 1), (PICTURE,)),
+    "Conv2d circular": (lm.nn.Conv2d(1, 4, 1, padding_mode="circular"), (PICTURE,)),
+    "ConvTranspose2d": (lambda *numbers: lm.nn.ConvTranspose2d(*numbers), (2, 4, 3, 1, 1, 0, 2)),
+    "Unfold": (lm.nn.Unfold, (2, 1, 0, 1)),
+    "Fold": (lm.nn.Fold, (4, 2, 1, 0, 1)),
     "gain": (lm.nn.init.gain, ("relu", 0.1)),
     "fans": (lm.nn.init.fans, ((2, 3),)),
 }

@@ -2,10 +2,16 @@
 
 from lumus.nn import functional, init
 from lumus.nn.layers.celu import CELU
+from lumus.nn.layers.conv1d import Conv1d
+from lumus.nn.layers.conv2d import Conv2d
+from lumus.nn.layers.conv3d import Conv3d
+from lumus.nn.layers.conv_transpose1d import ConvTranspose1d
+from lumus.nn.layers.conv_transpose2d import ConvTranspose2d
+from lumus.nn.layers.conv_transpose3d import ConvTranspose3d
 from lumus.nn.layers.dropout import Dropout
 from lumus.nn.layers.elu import ELU
-from lumus.nn.layers.embedding import Embedding
 from lumus.nn.layers.flatten import Flatten
+from lumus.nn.layers.fold import Fold
 from lumus.nn.layers.gelu import GELU
 from lumus.nn.layers.hardsigmoid import Hardsigmoid
 from lumus.nn.layers.hardswish import Hardswish
@@ -33,9 +39,18 @@ from lumus.nn.layers.softshrink import Softshrink
 from lumus.nn.layers.softsign import Softsign
 from lumus.nn.layers.tanh import Tanh
 from lumus.nn.layers.unflatten import Unflatten
+from lumus.nn.layers.unfold import Unfold
 from lumus.nn.module import Module, Parameter
 
 __all__ = [
+    "Unfold",
+    "Fold",
+    "ConvTranspose3d",
+    "ConvTranspose2d",
+    "ConvTranspose1d",
+    "Conv3d",
+    "Conv2d",
+    "Conv1d",
     "PReLU",
     "LogSoftmax",
     "Softmax",
@@ -54,7 +69,6 @@ __all__ = [
     "ReLU6",
     "GELU",
     "Dropout",
-    "Embedding",
     "Flatten",
     "Identity",
     "Linear",

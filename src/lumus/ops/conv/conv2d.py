@@ -1,0 +1,43 @@
+"""conv2d: a convolution over two spatial axes."""
+
+from __future__ import annotations
+
+from lumus.core.kinds import Float
+from lumus.core.tensor import Tensor
+from lumus.ops.conv.convolve import convolve
+from lumus.ops.conv.geometry import Padding, Sizes
+
+
+def conv2d(
+    x: Tensor[Float],
+    weight: Tensor[Float],
+    bias: Tensor[Float] | None = None,
+    stride: Sizes = 1,
+    padding: Padding = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor[Float]:
+    """Weights slid over x: ``y[o, p] = bias[o] + sum over c, t of weight[o, c, t] *
+    x[c, p * stride - padding + t * dilation]``, where x is zero outside.
+
+    The kernel is not flipped (a cross-correlation). With `groups` the channels of x and y are cut
+    into as many parts, each with its own weights: channels of y in one part follow one another.
+    Padding is a count of zeros at both ends, 'valid' for none, or 'same' for as many positions in y
+    as in x (stride 1); where that takes an odd number of zeros, the extra one is at the end.
+
+    **Shapes.** `x` ([batch,] in, height, width),
+    `weight` (out, in // groups, *kernel), `bias` (out,); y ([batch,] out, ...) with
+    ``(size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1`` positions along an axis.
+    **Kinds.** Float; dtypes promote. Half types add up in float32 and round once.
+    **Gradient.** By x the transposed convolution of grad; by weight the products of grad with what
+    each window saw; by bias the sum of grad over all but the channels.
+    **Raises.** ShapeError for shapes that do not fit and a kernel that reaches over more than the
+    padded input, ArgumentError for numbers out of range, KindError for Int and Bool.
+
+    >>> import lumus as lm
+    >>> x, weight = lm.ones((1, 3, 8, 8)), lm.ones((4, 3, 3, 3))
+    >>> y = lm.nn.functional.conv2d(x, weight, padding=1)
+    >>> y.shape, y[0, 0, 0, :2].tolist()
+    ((1, 4, 8, 8), [12.0, 18.0])
+    """
+    return convolve("conv2d", 2, x, weight, bias, stride, padding, dilation, groups)
