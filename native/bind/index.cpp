@@ -23,8 +23,9 @@ namespace {
 // where in the index array it stands, and which axis it indexes.
 PyObject* index_out_of_range = nullptr;
 
-[[noreturn]] void raise_outside(const View& indices, std::int64_t bound, int axis) {
-  std::int64_t flat = index_kernels().first_outside(indices, bound);
+[[noreturn]] void raise_outside(const View& indices, std::int64_t low, std::int64_t bound,
+                                int axis) {
+  std::int64_t flat = index_kernels().first_outside(indices, low, bound);
   std::int64_t place[kMaxRank];
   std::int64_t offset = 0;
   for (int other = indices.rank - 1; other >= 0; --other) {
@@ -39,11 +40,16 @@ PyObject* index_out_of_range = nullptr;
   throw nb::python_error();
 }
 
-void check_inside(const View& indices, std::int64_t bound, int axis) {
+void check_inside(const View& indices, std::int64_t low, std::int64_t bound, int axis) {
   bool is_inside = true;
   run_released(num_elements(indices),
-               [&] { is_inside = index_kernels().first_outside(indices, bound) < 0; });
-  if (!is_inside) raise_outside(indices, bound, axis);
+               [&] { is_inside = index_kernels().first_outside(indices, low, bound) < 0; });
+  if (!is_inside) raise_outside(indices, low, bound, axis);
+}
+
+// Raises unless all are in [low, high).
+void check_indices(const Array& indices, std::int64_t low, std::int64_t high) {
+  check_inside(indices.view, low, high, 0);
 }
 
 Array copy_of(const Array& array) {
@@ -99,7 +105,7 @@ Positions resolve(const std::vector<Array>& indices, const std::int64_t* bounds,
     run_released(positions.count, [&] {
       is_inside = index_kernels().resolve(positions.data(), spread, bounds[k], strides[k], k > 0);
     });
-    if (!is_inside) raise_outside(indices[k].view, bounds[k], static_cast<int>(k));
+    if (!is_inside) raise_outside(indices[k].view, -bounds[k], bounds[k], static_cast<int>(k));
   }
   return positions;
 }
@@ -259,7 +265,7 @@ View stretched(const View& view, const std::int64_t* shape, int except) {
 
 Array take_along_axis(const Array& x, const Array& given, int axis) {
   const Array indices = cast_to(given, DType::int64);
-  check_inside(indices.view, x.view.shape[axis], axis);
+  check_inside(indices.view, -x.view.shape[axis], x.view.shape[axis], axis);
   std::int64_t shape[kMaxRank];
   for (int other = 0; other < x.view.rank; ++other) {
     const bool is_indices = other == axis || x.view.shape[other] == 1;
@@ -275,7 +281,7 @@ Array take_along_axis(const Array& x, const Array& given, int axis) {
 
 Array scatter_add(const Array& x, const Array& given, const Array& values, int axis) {
   const Array indices = cast_to(given, DType::int64);
-  check_inside(indices.view, x.view.shape[axis], axis);
+  check_inside(indices.view, -x.view.shape[axis], x.view.shape[axis], axis);
   const bool is_wide = is_half(x.view.dtype);
   const DType dtype = is_wide ? DType::float32 : x.view.dtype;
   const Array terms = cast_to(values, dtype);
@@ -317,6 +323,7 @@ void bind_index(nb::module_& m) {
       PyErr_NewExceptionWithDoc("lumus._native.IndexOutOfRange",
                                 "args: (value, bound, position, axis)", PyExc_IndexError, nullptr);
   m.attr("IndexOutOfRange") = nb::borrow(index_out_of_range);
+  m.def("check_indices", check_indices);
   m.def("index", index_rows);
   m.def("index_put", index_put);
   m.def("index_put_into", index_put_into);

@@ -17,6 +17,7 @@ void bind_copy(nb::module_& m);
 void bind_dispatch(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_elementwise(nb::module_& m);
+void bind_embedding(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
@@ -42,6 +43,7 @@ NB_MODULE(_native, m) {
   bind_dispatch(m);
   bind_dlpack(m);
   bind_elementwise(m);
+  bind_embedding(m);
   bind_index(m);
   bind_matmul(m);
   bind_memory(m);

@@ -50,16 +50,19 @@ void for_each_line(const View& indices, std::int64_t begin, std::int64_t end, co
   }
 }
 
-std::int64_t first_outside(const View& indices, std::int64_t bound) {
+std::int64_t first_outside(const View& indices, std::int64_t low, std::int64_t high) {
+  const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  const auto is_out = [=](std::int64_t index) {
+    return static_cast<std::uint64_t>(index) - static_cast<std::uint64_t>(low) >= span;
+  };
   std::int64_t found = -1;
   for_each_line(
       indices, 0, num_elements(indices),
       [&](std::int64_t flat, const std::byte* at, std::int64_t stride, std::int64_t count) {
         bool any = false;
-        for (std::int64_t i = 0; i < count; ++i)
-          any |= is_outside(read_index(at + i * stride), bound);
+        for (std::int64_t i = 0; i < count; ++i) any |= is_out(read_index(at + i * stride));
         for (std::int64_t i = 0; any && found < 0; ++i) {
-          if (is_outside(read_index(at + i * stride), bound)) found = flat + i;
+          if (is_out(read_index(at + i * stride))) found = flat + i;
         }
         return found < 0;
       });

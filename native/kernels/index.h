@@ -11,8 +11,8 @@ namespace lumus {
 // `first_outside` or `resolve` before any kernel below that reads or writes with them.
 // `offsets` are element offsets from `data` of the view that is indexed.
 struct IndexKernels {
-  // Flat row-major position of the first index outside [-bound, bound), or -1.
-  std::int64_t (*first_outside)(const View& indices, std::int64_t bound);
+  // Flat row-major position of the first index outside [low, high), or -1.
+  std::int64_t (*first_outside)(const View& indices, std::int64_t low, std::int64_t high);
   // offsets[p] (+)= index p, counted from the start, times `stride`; false when one is outside.
   bool (*resolve)(std::int64_t* offsets, const View& indices, std::int64_t bound,
                   std::int64_t stride, bool add);

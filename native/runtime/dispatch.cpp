@@ -4,6 +4,7 @@
 #include "kernels/convolution.h"
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
+#include "kernels/embedding.h"
 #include "kernels/index.h"
 #include "kernels/matmul.h"
 #include "kernels/random.h"
@@ -46,6 +47,7 @@ DISPATCH(AttentionKernels, attention)
 DISPATCH(ConvolutionKernels, convolution)
 DISPATCH(CopyKernels, copy)
 DISPATCH(ElementwiseKernels, elementwise)
+DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(RandomKernels, random)

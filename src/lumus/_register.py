@@ -11,6 +11,7 @@ import lumus.ops.attention.attention_grad
 import lumus.ops.conv.convolution_transpose
 import lumus.ops.conv.convolution_weight
 import lumus.ops.elementwise.map
+import lumus.ops.embedding.embedding_grad
 import lumus.ops.index.copy_into
 import lumus.ops.index.getitem
 import lumus.ops.index.index

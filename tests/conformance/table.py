@@ -9,6 +9,7 @@ from tests.conformance.specs import (
     conv,
     create,
     elementwise,
+    embedding,
     in_place,
     index,
     linalg,
@@ -39,6 +40,7 @@ SPECS: tuple[OpSpec, ...] = (
     *random.SPECS,
     *loss.SPECS,
     *attention.SPECS,
+    *embedding.SPECS,
 )
 DIFFERENTIABLE = tuple(spec for spec in SPECS if spec.differentiable)
 EDGES = tuple((spec, edge) for spec in SPECS for edge in spec.edges)

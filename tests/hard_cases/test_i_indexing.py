@@ -5,6 +5,7 @@ import pytest
 
 import lumus as lm
 from lumus.errors import ArgumentError, IndexRangeError, KindError, ReadOnlyError, ShapeError
+from lumus.nn.functional import embedding, one_hot
 from tests.hard_cases.values import (
     TAIL_LENGTHS,
     check_exact,
@@ -142,6 +143,17 @@ def test_negative_advanced_indices_count_from_the_end_I7(device):
     check_exact(x.detach().index_add(last, one), [10.0, 20.0, 31.0])
 
 
+@pytest.mark.parametrize("number", [3, -1, -4])
+def test_number_of_no_row_or_class_is_named_with_its_position_I7(device, number):
+    weight, ids = constant([[1.0], [2.0], [3.0]], device), constant([[0, 1], [number, 2]], device)
+    for use in (lambda: embedding(ids, weight), lambda: one_hot(ids, 3)):
+        with pytest.raises(IndexRangeError, match=rf"{number} at position \[1, 0\]") as raised:
+            use()
+        assert (raised.value.index, raised.value.bound) == (number, 3)
+    with pytest.raises(IndexRangeError, match=f": {number} is no row: there are 3, from 0 on"):
+        embedding(ids[1, 0], weight)
+
+
 def test_duplicate_indices_accumulate_in_backward_I8(device):
     x = leaf([1.0, 2.0, 3.0], device)
     y = x[[0, 0, 2]]
@@ -243,6 +255,19 @@ def test_gradient_of_many_repeats_of_a_bfloat16_row_I17(device):
     weight = lm.zeros((3, 1), dtype=lm.bfloat16, device=device, requires_grad=True)
     rows = weight.take([2] * 1000)
     check_exact(gradients(rows, weight)[0], [[0.0], [0.0], [1000.0]])
+    rows = embedding(lm.full((1000,), 2, dtype=lm.int64, device=device), weight)
+    check_exact(gradients(rows, weight)[0], [[0.0], [0.0], [1000.0]])
+
+
+def test_padding_row_of_an_embedding_has_no_gradient_I16(device):
+    weight = leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device)
+    y = embedding(constant([[1, 0, 1]], device), weight, padding_idx=1)
+    check_exact(y, [[[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]])
+    check_exact(gradients(y, weight)[0], [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    for count in (1, 768, 769, 800, 5000):
+        zeros = lm.zeros((count,), dtype=lm.int64, device=device)
+        y = embedding(zeros, weight, padding_idx=0)
+        check_exact(gradients(y, weight)[0], np.zeros((3, 2)))
 
 
 def test_concat_with_empty_operands_I18(device):

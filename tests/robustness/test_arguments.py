@@ -228,6 +228,31 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "cross_entropy": (F.cross_entropy, (X, lm.tensor([0, 1]))),
     "mse_loss": (F.mse_loss, (X, X)),
     "dropout": (F.dropout, (X, 0.5)),
+    "attention": (F.scaled_dot_product_attention, (X, X, X, lm.ones((2, 2)) > 0)),
+    "attention options": (
+        lambda dropout, is_causal, scale, enable_gqa, generator: F.scaled_dot_product_attention(
+            X,
+            X,
+            X,
+            dropout=dropout,
+            is_causal=is_causal,
+            scale=scale,
+            enable_gqa=enable_gqa,
+            generator=generator,
+        ),
+        (0.5, False, 1.0, False, lm.random.Generator(1)),
+    ),
+    "embedding": (F.embedding, (lm.tensor([0, 1]), X)),
+    "embedding options": (
+        lambda padding, averages: F.embedding(
+            lm.tensor([0]), X, padding_idx=padding, scale_grad_by_freq=averages
+        ),
+        (1, False),
+    ),
+    "one_hot": (F.one_hot, (I, 3)),
+    "Embedding": (lm.nn.Embedding, (3, 2, 1)),
+    "Embedding forward": (lm.nn.Embedding(3, 2), (I,)),
+    "Embedding.from_pretrained": (lm.nn.Embedding.from_pretrained, (X,)),
     "conv1d": (F.conv1d, (LINE, LINE, V[:1], 1, 0, 1, 1)),
     "conv2d": (F.conv2d, (PICTURE, PICTURE, V[:1], 1, 0, 1, 1)),
     "conv3d": (F.conv3d, (VOLUME, VOLUME, V[:1], 1, 0, 1, 1)),

@@ -66,7 +66,7 @@ def backward(
     store = GradStore() if into is None else into
     store._entries.update(entries)
     store._cuts = (*store._cuts, *sweep.cuts)
-    store._root = f"the {node.op} at {describe(node.site)}"
+    store._root = (node.op, node.site)
     return store
 
 

@@ -13,7 +13,7 @@ from lumus.core.dtypes import float32, float64, is_half
 from lumus.core.kinds import TITLE, Float
 from lumus.core.mode import MODE
 from lumus.core.record import Cut, Leaf, Node, why_not_reached
-from lumus.core.site import describe
+from lumus.core.site import Site, describe
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, GradientError, MissingGradientError
@@ -35,7 +35,8 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
     def __init__(self) -> None:
         self._entries: dict[Node, tuple[Tensor[Float], Tensor[Float]]] = {}
         self._cuts: tuple[Cut, ...] = ()
-        self._root = ""
+        # The op and the line of the backward's root; put into words when somebody asks.
+        self._root: tuple[str, Site | None] | None = None
         self._taken: set[Node] = set()
 
     # The mapping
@@ -176,9 +177,10 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
             )
         if tensor.node in self._taken:
             return "its gradient was taken out, by .take or the step of an optimiser"
-        if not self._root:
+        if self._root is None:
             return "no backward has filled the store"
-        return why_not_reached(tensor.node, self._cuts, self._root)
+        op, site = self._root
+        return why_not_reached(tensor.node, self._cuts, f"the {op} at {describe(site)}")
 
     def _missing(self, tensor: Tensor[Any]) -> MissingGradientError:
         reason = self.why(tensor)

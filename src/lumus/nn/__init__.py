@@ -10,6 +10,7 @@ from lumus.nn.layers.conv_transpose2d import ConvTranspose2d
 from lumus.nn.layers.conv_transpose3d import ConvTranspose3d
 from lumus.nn.layers.dropout import Dropout
 from lumus.nn.layers.elu import ELU
+from lumus.nn.layers.embedding import Embedding
 from lumus.nn.layers.flatten import Flatten
 from lumus.nn.layers.fold import Fold
 from lumus.nn.layers.gelu import GELU
@@ -69,6 +70,7 @@ __all__ = [
     "ReLU6",
     "GELU",
     "Dropout",
+    "Embedding",
     "Flatten",
     "Identity",
     "Linear",

@@ -1,6 +1,8 @@
 """The functions behind the layers and losses."""
 
 from lumus.ops.attention.attention import scaled_dot_product_attention
+from lumus.ops.embedding.embedding import embedding
+from lumus.ops.embedding.one_hot import one_hot
 from lumus.ops.conv.conv1d import conv1d
 from lumus.ops.conv.conv2d import conv2d
 from lumus.ops.conv.conv3d import conv3d
@@ -23,10 +25,12 @@ __all__ = [
     "conv_transpose3d",
     "cross_entropy",
     "dropout",
+    "embedding",
     "fold",
     "linear",
     "mse_loss",
     "nll_loss",
+    "one_hot",
     "scaled_dot_product_attention",
     "unfold",
 ]

@@ -10,7 +10,7 @@ from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
-from lumus.devices.cpu import attention, convolution, lines, placement
+from lumus.devices.cpu import attention, convolution, embedding, lines, placement
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.devices.cpu.program import native_program
 from lumus.devices.host import HostDevice
@@ -103,6 +103,7 @@ def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Run:
 
 TABLE: dict[type[Kernel], Builder] = {
     **attention.TABLE,
+    **embedding.TABLE,
     **convolution.TABLE,
     **lines.TABLE,
     **placement.TABLE,

@@ -18,6 +18,7 @@ from lumus.core.spec import Spec
 from lumus.devices.host import HostDevice
 from lumus.devices.reference import (
     attention,
+    embedding,
     convolution,
     lines,
     movement,
@@ -45,6 +46,7 @@ VIEWS: dict[type[Kernel], Callable[[Any, Any], Any]] = {
 
 TABLE: dict[type[Kernel], Compute] = {
     **attention.TABLE,
+    **embedding.TABLE,
     **convolution.TABLE,
     **lines.TABLE,
     **placement.TABLE,
