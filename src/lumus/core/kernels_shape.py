@@ -61,3 +61,12 @@ class WindowsGrad(Kernel):
     axis: int
     length: int
     step: int
+
+
+@frozen
+class Pieces(Kernel):
+    """Views one after the other along `axis`; without `keepdims`, of length 1, they lack it."""
+
+    axis: int
+    sizes: tuple[int, ...]
+    keepdims: bool

@@ -285,8 +285,14 @@ SPECS = [
     exact(
         "unstack",
         lambda x, axis: [np.take(x, index, axis=axis) for index in range(x.shape[axis])],
-        one_input((SHAPE, {"axis": 1}), ((3,), {"axis": 0}), ((0, 2), {"axis": -1})),
-        covers=("slice", "reshape"),
+        one_input(
+            (SHAPE, {"axis": 1}),
+            ((3,), {"axis": 0}),
+            ((0, 2), {"axis": -1}),
+            ((1, 2), {"axis": 0}),
+            ((2, 0), {"axis": 1}),
+        ),
+        covers=("concat", "reshape"),
     ),
     exact(
         "meshgrid",

@@ -20,6 +20,7 @@ from lumus.core.kernels import Kernel
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import Spec
 from lumus.devices.cpu.program import native_program
+from lumus.devices.pieces import pieces_of
 
 Specs = tuple[Spec, ...]
 
@@ -171,6 +172,7 @@ def _windows_grad(kernel: k.WindowsGrad, inputs: Specs, outputs: Specs) -> Run:
 
 
 TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
+    k.Pieces: lambda kernel, inputs, outputs: pieces_of(kernel, inputs[0].shape),
     k.Pad: _pad,
     k.PadGrad: _pad_grad,
     k.Roll: _roll,

@@ -10,6 +10,7 @@ import numpy as np
 from lumus.core import kernels_shape as k
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
+from lumus.devices.pieces import pieces_of
 from lumus.devices.reference.arrays import widened
 from lumus.devices.reference.scalar import Array
 
@@ -57,5 +58,6 @@ TABLE: dict[type[Kernel], Callable[[Any, Sequence[Array], Spec], Array]] = {
     k.WindowsGrad: windows_grad,
 }
 VIEWS: dict[type[Kernel], Callable[[Any, Any], Any]] = {
+    k.Pieces: lambda kernel, x: pieces_of(kernel, x.shape)(x),
     k.Windows: lambda kernel, x: x.windows(kernel.axis, kernel.size, kernel.step),
 }

@@ -3,13 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from lumus.core.argument import axis_of
 from lumus.core.broadcast import integer, lengths_of
 from lumus.core.composite import composite
-from lumus.core.kinds import K
+from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
+from lumus.core.kernels import Kernel
+from lumus.core.kernels_shape import Pieces
+from lumus.core.kinds import Float, K
+from lumus.core.op import Needs, Op, Specs, register
+from lumus.core.record import Record, record
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, ShapeError
+from lumus.ops.broadcasting import zeros
+from lumus.ops.shape.concat import concat
+
+
+@frozen
+class SplitAttrs:
+    """The axis, counted from the front, and the lengths of at least two pieces."""
+
+    axis: int
+    sizes: tuple[int, ...]
+
+
+@record
+class SplitRecord(Record):
+    """d split(x) / dx = the gradients of the pieces, one after the other; 0 for those unused."""
+
+    by_signature = True
+
+    axis: int
+    specs: Specs
+
+    def vjp(self, *grads: Tensor[Float] | None) -> tuple[Tensor[Float] | None, ...]:
+        parts = [
+            zeros(spec) if grad is None else grad
+            for grad, spec in zip(grads, self.specs, strict=True)
+        ]
+        return (concat(parts, self.axis),)
+
+
+@register
+class Split(Op):
+    name = "split"
+    attrs = SplitAttrs
+
+    def infer(self, specs: Specs, attrs: SplitAttrs) -> Specs:
+        (x,) = specs
+        before, after = x.shape[: attrs.axis], x.shape[attrs.axis + 1 :]
+        return tuple([x.with_shape((*before, size, *after)) for size in attrs.sizes])
+
+    def kernel(self, specs: Specs, attrs: SplitAttrs) -> Kernel:
+        return Pieces(attrs.axis, attrs.sizes, keepdims=True)
+
+    def record(
+        self, inputs: tuple[Tensor[Any], ...], output: Any, attrs: SplitAttrs, needs: Needs
+    ) -> Record:
+        return SplitRecord(attrs.axis, tuple([one.spec for one in output]))
 
 
 @composite("split")
@@ -19,7 +72,7 @@ def split(x: Tensor[K], sizes: int | Sequence[int], axis: int = 0) -> list[Tenso
     **Shapes.** `sizes` are the lengths of the pieces, which add up to that of the axis; one int
     cuts pieces of that length, the last perhaps shorter.
     **Kinds.** Any.
-    **Gradient.** To each its place in `x`.
+    **Gradient.** Those of the pieces, one after the other.
     **Raises.** ShapeError when the sizes do not add up, ArgumentError for sizes that are not
     positive (0 is fine in a list) or an axis out of range.
 
@@ -42,8 +95,6 @@ def split(x: Tensor[K], sizes: int | Sequence[int], axis: int = 0) -> list[Tenso
             op="split",
             axis=axis,
         )
-    pieces, start = [], 0
-    for length in lengths:
-        pieces.append(x.narrow(axis, start, length))
-        start += length
-    return pieces
+    if len(lengths) < 2:
+        return [x.narrow(axis, 0, length) for length in lengths]
+    return list(apply("split", x, axis=axis, sizes=tuple(lengths)))
