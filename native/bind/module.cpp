@@ -22,6 +22,7 @@ void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_random(nb::module_& m);
+void bind_recurrent(nb::module_& m);
 void bind_reduce(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_scan(nb::module_& m);
@@ -48,6 +49,7 @@ NB_MODULE(_native, m) {
   bind_matmul(m);
   bind_memory(m);
   bind_random(m);
+  bind_recurrent(m);
   bind_reduce(m);
   bind_rows(m);
   bind_scan(m);

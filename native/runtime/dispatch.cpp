@@ -8,6 +8,7 @@
 #include "kernels/index.h"
 #include "kernels/matmul.h"
 #include "kernels/random.h"
+#include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/rows.h"
 #include "kernels/scan.h"
@@ -51,6 +52,7 @@ DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(RandomKernels, random)
+DISPATCH(RecurrentKernels, recurrent)
 DISPATCH(ReduceKernels, reduce)
 DISPATCH(RowsKernels, rows)
 DISPATCH(ScanKernels, scan)

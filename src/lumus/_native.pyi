@@ -178,6 +178,36 @@ def attention_grad(
     /,
 ) -> tuple[Array, ...]: ...
 
+# ----------------------------------------------------------------------------------- recurrence
+
+def recurrent(
+    cell: int,
+    gates: Array,
+    weight: Array,
+    first_hidden: Array,
+    first_cell: Array | None,
+    input_bias: Array | None,
+    hidden_bias: Array | None,
+    lengths: Array | None,
+    reverse: bool,
+    /,
+) -> tuple[Array, ...]: ...
+def recurrent_grad(
+    cell: int,
+    grad_output: Array,
+    gates: Array,
+    output: Array,
+    memory: Array | None,
+    weight: Array,
+    first_hidden: Array,
+    first_cell: Array | None,
+    lengths: Array | None,
+    grad_hidden: Array,
+    grad_cell: Array | None,
+    reverse: bool,
+    /,
+) -> tuple[Array, ...]: ...
+
 # ------------------------------------------------------------------------------------ movement
 
 def copy(array: Array, /) -> Array: ...

@@ -19,5 +19,6 @@ import lumus.ops.index.index_put
 import lumus.ops.index.slice_put
 import lumus.ops.interop.text
 import lumus.ops.interop.transfer
+import lumus.ops.recurrent.recurrent_grad
 import lumus.ops.scan.recurrence
 import lumus.ops.shape.slice  # noqa: F401

@@ -15,6 +15,7 @@ from tests.conformance.specs import (
     linalg,
     loss,
     random,
+    recurrent,
     reduce,
     scan,
     shape,
@@ -41,6 +42,7 @@ SPECS: tuple[OpSpec, ...] = (
     *loss.SPECS,
     *attention.SPECS,
     *embedding.SPECS,
+    *recurrent.SPECS,
 )
 DIFFERENTIABLE = tuple(spec for spec in SPECS if spec.differentiable)
 EDGES = tuple((spec, edge) for spec in SPECS for edge in spec.edges)

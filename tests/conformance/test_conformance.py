@@ -182,7 +182,7 @@ WITHOUT_SPEC = {
 
 COMPOSITES_WITHOUT_SPEC = {
     "backward", "copy_", "cut", "deep_copy", "dlpack_device", "from_numpy", "graph", "reduce",
-    "repr", "to_device", "to_dlpack",
+    "replay", "repr", "to_device", "to_dlpack",
 }  # fmt: skip
 
 

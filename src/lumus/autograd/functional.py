@@ -9,6 +9,7 @@ from typing import Any, cast
 from lumus.autograd.backward import Sweep, seed_of
 from lumus.autograd.modes import enable_grad
 from lumus.core.broadcast import integer, listed
+from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.kinds import A_TENSOR, Float
 from lumus.core.mode import MODE
@@ -164,3 +165,27 @@ def _gradients(
         return grads
     finally:
         MODE.reset(token)
+
+
+@composite("replay")
+def replay(
+    function: Callable[..., Sequence[Tensor[Float]]],
+    inputs: Sequence[Tensor[Any]],
+    grads: Sequence[Tensor[Float] | None],
+) -> list[Tensor[Float] | None]:
+    """The gradients of `inputs`, given those of the results, by running `function` again.
+
+    For the vjp of a record whose own backward is a kernel without a derivative: while gradients are
+    recorded it computes the same from plain ops, which can be differentiated again.
+    """
+    with enable_grad():
+        entered = [apply("copy", one) if one.requires_grad else one for one in inputs]
+        parts = [
+            (one * grad).sum()
+            for one, grad in zip(function(*entered), grads, strict=True)
+            if grad is not None
+        ]
+        total = functools.reduce(lambda x, y: x + y, parts)
+    wanted = [one for one in entered if one.requires_grad]
+    found = iter(_gradients(total, wanted, nested=True))
+    return [next(found) if one.requires_grad else None for one in entered]

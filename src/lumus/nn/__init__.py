@@ -14,6 +14,8 @@ from lumus.nn.layers.embedding import Embedding
 from lumus.nn.layers.flatten import Flatten
 from lumus.nn.layers.fold import Fold
 from lumus.nn.layers.gelu import GELU
+from lumus.nn.layers.gru import GRU
+from lumus.nn.layers.gru_cell import GRUCell
 from lumus.nn.layers.hardsigmoid import Hardsigmoid
 from lumus.nn.layers.hardswish import Hardswish
 from lumus.nn.layers.hardtanh import Hardtanh
@@ -22,6 +24,8 @@ from lumus.nn.layers.leaky_relu import LeakyReLU
 from lumus.nn.layers.linear import Linear
 from lumus.nn.layers.log_softmax import LogSoftmax
 from lumus.nn.layers.logsigmoid import LogSigmoid
+from lumus.nn.layers.lstm import LSTM
+from lumus.nn.layers.lstm_cell import LSTMCell
 from lumus.nn.layers.mish import Mish
 from lumus.nn.layers.module_dict import ModuleDict
 from lumus.nn.layers.module_list import ModuleList
@@ -30,6 +34,8 @@ from lumus.nn.layers.parameter_list import ParameterList
 from lumus.nn.layers.prelu import PReLU
 from lumus.nn.layers.relu import ReLU
 from lumus.nn.layers.relu6 import ReLU6
+from lumus.nn.layers.rnn import RNN
+from lumus.nn.layers.rnn_cell import RNNCell
 from lumus.nn.layers.selu import SELU
 from lumus.nn.layers.sequential import Sequential
 from lumus.nn.layers.sigmoid import Sigmoid
@@ -44,48 +50,54 @@ from lumus.nn.layers.unfold import Unfold
 from lumus.nn.module import Module, Parameter
 
 __all__ = [
-    "Unfold",
-    "Fold",
-    "ConvTranspose3d",
-    "ConvTranspose2d",
-    "ConvTranspose1d",
-    "Conv3d",
-    "Conv2d",
-    "Conv1d",
-    "PReLU",
-    "LogSoftmax",
-    "Softmax",
-    "Hardtanh",
-    "LeakyReLU",
-    "Softshrink",
-    "Softplus",
     "CELU",
     "ELU",
-    "Mish",
-    "Hardswish",
-    "Hardsigmoid",
-    "SELU",
-    "LogSigmoid",
-    "Softsign",
-    "ReLU6",
     "GELU",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "SELU",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
     "Dropout",
     "Embedding",
     "Flatten",
+    "Fold",
+    "GRUCell",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
     "Identity",
+    "LSTMCell",
+    "LeakyReLU",
     "Linear",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
     "Module",
     "ModuleDict",
     "ModuleList",
+    "PReLU",
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "RNNCell",
     "ReLU",
+    "ReLU6",
     "Sequential",
     "SiLU",
     "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
     "Tanh",
     "Unflatten",
+    "Unfold",
     "functional",
     "init",
 ]

@@ -1,8 +1,6 @@
 """The functions behind the layers and losses."""
 
 from lumus.ops.attention.attention import scaled_dot_product_attention
-from lumus.ops.embedding.embedding import embedding
-from lumus.ops.embedding.one_hot import one_hot
 from lumus.ops.conv.conv1d import conv1d
 from lumus.ops.conv.conv2d import conv2d
 from lumus.ops.conv.conv3d import conv3d
@@ -11,6 +9,8 @@ from lumus.ops.conv.conv_transpose2d import conv_transpose2d
 from lumus.ops.conv.conv_transpose3d import conv_transpose3d
 from lumus.ops.conv.fold import fold
 from lumus.ops.conv.unfold import unfold
+from lumus.ops.embedding.embedding import embedding
+from lumus.ops.embedding.one_hot import one_hot
 from lumus.ops.linalg.linear import linear
 from lumus.ops.loss.cross_entropy import cross_entropy, nll_loss
 from lumus.ops.loss.mse_loss import mse_loss

@@ -18,12 +18,13 @@ from lumus.core.spec import Spec
 from lumus.devices.host import HostDevice
 from lumus.devices.reference import (
     attention,
-    embedding,
     convolution,
+    embedding,
     lines,
     movement,
     placement,
     random,
+    recurrent,
     reductions,
 )
 from lumus.devices.reference.arrays import numbers, stored, write
@@ -50,6 +51,7 @@ TABLE: dict[type[Kernel], Compute] = {
     **convolution.TABLE,
     **lines.TABLE,
     **placement.TABLE,
+    **recurrent.TABLE,
     k.Arange: movement.arange,
     k.ArgReduce: reductions.arg_reduce,
     k.Cast: movement.copy,

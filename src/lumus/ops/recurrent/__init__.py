@@ -1,0 +1,1 @@
+"""Recurrent layers' steps: each one's state goes into the next."""
