@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdlib>
+
 #include "bind/random.h"
 #include "bind/release.h"
 #include "runtime/array.h"
@@ -15,27 +17,30 @@ namespace {
 
 DType computed(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
 
-// A new array of the shape of `like` but for the last axis. Where the heads of a row lie beside
-// each other in `like`, so they do here.
+// A new array of the shape of `like` but for the last axis, its axes in the same order in memory
+// (the last one innermost).
 Array make_like(const Array& like, std::int64_t width) {
   const View& view = like.view;
+  const int last = view.rank - 1;
   std::int64_t shape[kMaxRank];
-  int order[kMaxRank];
-  for (int axis = 0; axis < view.rank; ++axis) {
-    shape[axis] = view.shape[axis];
-    order[axis] = axis;
+  int order[kMaxRank];  // axes of the result from the outermost in memory to the innermost
+  int place[kMaxRank];  // where in that order each axis is
+  for (int axis = 0; axis < last; ++axis) {
+    int at = axis;
+    const std::int64_t stride = std::abs(view.strides[axis]);
+    for (; at > 0 && view.shape[axis] > 1; --at) {
+      const int before = order[at - 1];
+      if (view.shape[before] > 1 && std::abs(view.strides[before]) >= stride) break;
+      order[at] = before;
+    }
+    order[at] = axis;
   }
-  shape[view.rank - 1] = width;
-  if (view.rank < 3) return make_array(view.dtype, view.rank, shape);
-  const int heads = view.rank - 3, rows = view.rank - 2;
-  const bool rows_hold_heads = view.strides[heads] > 0 && view.shape[heads] > 1 &&
-                               view.shape[rows] > 1 && view.strides[heads] < view.strides[rows];
-  if (!rows_hold_heads) return make_array(view.dtype, view.rank, shape);
-  shape[heads] = view.shape[rows];
-  shape[rows] = view.shape[heads];
-  order[heads] = rows;
-  order[rows] = heads;
-  return permuted(make_array(view.dtype, view.rank, shape), order);
+  order[last] = last;
+  for (int at = 0; at < view.rank; ++at) {
+    shape[at] = at == last ? width : view.shape[order[at]];
+    place[order[at]] = at;
+  }
+  return permuted(make_array(view.dtype, view.rank, shape), place);
 }
 
 AttentionArguments arguments_of(const Array& query, const Array& key, const Array& value,

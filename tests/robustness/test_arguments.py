@@ -268,6 +268,26 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "ConvTranspose2d": (lambda *numbers: lm.nn.ConvTranspose2d(*numbers), (2, 4, 3, 1, 1, 0, 2)),
     "Unfold": (lm.nn.Unfold, (2, 1, 0, 1)),
     "Fold": (lm.nn.Fold, (4, 2, 1, 0, 1)),
+    "MultiheadAttention": (lm.nn.MultiheadAttention, (4, 2, 0.5)),
+    "MultiheadAttention options": (
+        lambda add_bias_kv, add_zero_attn, kdim, batch_first: lm.nn.MultiheadAttention(
+            4,
+            2,
+            add_bias_kv=add_bias_kv,
+            add_zero_attn=add_zero_attn,
+            kdim=kdim,
+            batch_first=batch_first,
+        ),
+        (True, True, 3, True),
+    ),
+    "MultiheadAttention forward": (
+        lm.nn.MultiheadAttention(3, 1),
+        (X, X, X, lm.ones((2, 2)) > 0),
+    ),
+    "MultiheadAttention key_mask": (
+        lambda mask: lm.nn.MultiheadAttention(3, 1)(X, X, X, key_mask=mask),
+        (lm.ones((2,)) > 0,),
+    ),
     "gain": (lm.nn.init.gain, ("relu", 0.1)),
     "fans": (lm.nn.init.fans, ((2, 3),)),
 }

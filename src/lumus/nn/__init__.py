@@ -29,6 +29,7 @@ from lumus.nn.layers.lstm_cell import LSTMCell
 from lumus.nn.layers.mish import Mish
 from lumus.nn.layers.module_dict import ModuleDict
 from lumus.nn.layers.module_list import ModuleList
+from lumus.nn.layers.multihead_attention import MultiheadAttention
 from lumus.nn.layers.parameter_dict import ParameterDict
 from lumus.nn.layers.parameter_list import ParameterList
 from lumus.nn.layers.prelu import PReLU
@@ -81,6 +82,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "PReLU",
     "Parameter",
     "ParameterDict",

@@ -10,7 +10,7 @@ from lumus.core.frozen import frozen
 from lumus.core.kinds import Bool, Float, Int
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
-from lumus.ops.create.arange import arange
+from lumus.ops.attention.masks import causal_mask
 from lumus.ops.elementwise.where import where
 
 
@@ -70,10 +70,22 @@ def allowed_pairs(
     if mask is not None:
         allowed = mask if mask.dtype is bool_ else mask != float("-inf")
     if is_causal:
-        places = arange(key.shape[-2], device=key.device)
-        earlier = places <= arange(query.shape[-2], device=query.device).expand_dims(-1)
+        earlier = causal_mask(query.shape[-2], key.shape[-2], key)
         allowed = earlier if allowed is None else allowed & earlier
     return allowed
+
+
+def weights_of(
+    query: Tensor[Float],
+    key: Tensor[Float],
+    mask: Tensor[Any] | None,
+    *,
+    scale: float,
+    is_causal: bool,
+) -> Tensor[Float]:
+    """The weights of attention, for who wants to see them."""
+    allowed = allowed_pairs(query, key, mask, is_causal=is_causal)
+    return attention_weights(query @ key.mT * scale, mask, allowed)
 
 
 def only_attended(rows: Tensor[Float], allowed: Tensor[Bool] | None, axis: int) -> Tensor[Float]:
