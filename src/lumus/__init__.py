@@ -6,7 +6,7 @@ See `lumus.tensor`, `lumus.Tensor.backward`, `lumus.nn`, `lumus.optim`. Exceptio
 """
 
 from lumus import _register as _register
-from lumus import data, errors, io, nn, optim, random
+from lumus import data, errors, io, linalg, nn, optim, random
 from lumus.autograd.functional import grad, value_and_grad
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import enable_grad, is_grad_enabled, no_grad
@@ -120,6 +120,7 @@ from lumus.ops.linalg.kron import kron
 from lumus.ops.linalg.matmul import matmul
 from lumus.ops.linalg.outer import outer
 from lumus.ops.linalg.tensordot import tensordot
+from lumus.ops.linalg.vecdot import vecdot
 from lumus.ops.reduce.all import all
 from lumus.ops.reduce.any import any
 from lumus.ops.reduce.argmax import argmax
@@ -251,6 +252,7 @@ __all__ = [
     "lerp",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -339,6 +341,7 @@ __all__ = [
     "unstack",
     "value_and_grad",
     "var",
+    "vecdot",
     "where",
     "xlogy",
     "zeros",

@@ -9,6 +9,7 @@
     ├── DeviceError (ValueError): tensors on different devices, an unknown device
     │   └── UnsupportedOnDeviceError (NotImplementedError): a device that lacks a kernel
     ├── OutOfMemoryError (MemoryError): a tensor that there is no memory for
+    ├── MatrixError (ValueError): a matrix that lacks what is needed (singular, not finite, ...)
     ├── GradientError (RuntimeError): something that cannot be differentiated as asked
     │   ├── MissingGradientError (KeyError): a gradient store without that tensor
     │   ├── GraphFreedError: backward through a graph already consumed
@@ -94,6 +95,15 @@ class OutOfMemoryError(LumusError, MemoryError):
     """A tensor that there is no memory for. Fields: ``op``, ``nbytes``."""
 
     nbytes: int
+
+
+class MatrixError(LumusError, ValueError):
+    """A matrix that lacks what the operation needs: singular, not positive definite, not finite.
+
+    ``position`` is where it stands in the batch.
+    """
+
+    position: tuple[int, ...]
 
 
 class GradientError(LumusError, RuntimeError):

@@ -293,6 +293,33 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+_SQUARE = lm.tensor([[2.0, 0.5, 0.0], [0.5, 3.0, 1.0], [0.0, 1.0, 4.0]])
+_LINALG: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "cholesky": (lambda x, upper: lm.linalg.cholesky(x, upper=upper), (_SQUARE, False)),
+    "cross": (lambda x, y, axis: lm.linalg.cross(x, y, axis=axis), (X, X, 1)),
+    "det": (lm.linalg.det, (_SQUARE,)),
+    "eigh": (lm.linalg.eigh, (_SQUARE,)),
+    "eigvalsh": (lm.linalg.eigvalsh, (_SQUARE,)),
+    "inv": (lm.linalg.inv, (_SQUARE,)),
+    "lstsq": (lambda a, b, rtol: lm.linalg.lstsq(a, b, rtol=rtol), (X, X, 0.1)),
+    "matrix_power": (lm.linalg.matrix_power, (_SQUARE, 2)),
+    "matrix_rank": (lambda x, rtol: lm.linalg.matrix_rank(x, rtol=rtol), (X, 0.1)),
+    "pinv": (lambda x, rtol: lm.linalg.pinv(x, rtol=rtol), (X, 0.1)),
+    "qr": (lambda x, mode: lm.linalg.qr(x, mode=mode), (X, "complete")),
+    "slogdet": (lm.linalg.slogdet, (_SQUARE,)),
+    "solve": (lm.linalg.solve, (_SQUARE, V)),
+    "solve_triangular": (
+        lambda a, b, upper, left, unit: lm.linalg.solve_triangular(
+            a, b, upper=upper, left=left, unitriangular=unit
+        ),
+        (_SQUARE, V, True, True, False),
+    ),
+    "svd": (lambda x, full: lm.linalg.svd(x, full_matrices=full), (X, True)),
+    "svdvals": (lm.linalg.svdvals, (X,)),
+    "vecdot": (lambda x, y, axis: lm.vecdot(x, y, axis=axis), (X, X, -1)),
+}
+
+
 def _calls() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
     for name in lm.__all__:
         function = getattr(lm, name)
@@ -304,7 +331,7 @@ def _calls() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
             if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD
         ]
         yield name, function, _RIGHT.get(name, (X,) * len(needed))
-    for name, (function, right) in _OTHERS.items():
+    for name, (function, right) in {**_OTHERS, **_LINALG}.items():
         yield name, function, right
 
 

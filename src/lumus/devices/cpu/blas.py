@@ -1,10 +1,12 @@
 """Finds OpenBLAS (the `scipy-openblas32` package), and loads it where products need it.
 
-With AVX2 or AVX-512 every product runs on the native kernels (decision 0006), and it is not loaded.
+With AVX2 or AVX-512 every product runs on the native kernels (decision 0006), and it is loaded for
+triangular systems alone.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ from lumus import _native
 
 _LIBRARY = {"darwin": "libscipy_openblas.dylib", "win32": "libscipy_openblas.dll"}
 _loaded = False
+_library: ctypes.CDLL | None = None
 
 
 def ensure_blas() -> None:
@@ -21,6 +24,19 @@ def ensure_blas() -> None:
     if not _loaded and _native.needs_blas():
         _native.load_blas(str(blas_path()))
         _loaded = True
+
+
+def blas_library() -> ctypes.CDLL:
+    """The library itself, for routines that need no native code of their own.
+
+    Calls release the interpreter lock.
+    """
+    global _library
+    if _library is None:
+        path = str(blas_path())
+        _native.load_blas(path)
+        _library = ctypes.CDLL(path)
+    return _library
 
 
 def blas_path() -> Path:

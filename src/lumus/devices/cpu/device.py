@@ -10,7 +10,7 @@ from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
-from lumus.devices.cpu import attention, convolution, embedding, lines, placement, recurrent
+from lumus.devices.cpu import attention, convolution, embedding, linalg, lines, placement, recurrent
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.devices.cpu.program import native_program
 from lumus.devices.host import HostDevice
@@ -106,6 +106,7 @@ TABLE: dict[type[Kernel], Builder] = {
     **embedding.TABLE,
     **convolution.TABLE,
     **lines.TABLE,
+    **linalg.TABLE,
     **placement.TABLE,
     **recurrent.TABLE,
     k.Arange: lambda kernel, i, o: (
