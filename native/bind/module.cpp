@@ -21,6 +21,7 @@ void bind_embedding(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
+void bind_norms(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_recurrent(nb::module_& m);
 void bind_reduce(nb::module_& m);
@@ -48,6 +49,7 @@ NB_MODULE(_native, m) {
   bind_index(m);
   bind_matmul(m);
   bind_memory(m);
+  bind_norms(m);
   bind_random(m);
   bind_recurrent(m);
   bind_reduce(m);

@@ -7,6 +7,7 @@
 #include "kernels/embedding.h"
 #include "kernels/index.h"
 #include "kernels/matmul.h"
+#include "kernels/norms.h"
 #include "kernels/random.h"
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
@@ -51,6 +52,7 @@ DISPATCH(ElementwiseKernels, elementwise)
 DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
+DISPATCH(NormsKernels, norms)
 DISPATCH(RandomKernels, random)
 DISPATCH(RecurrentKernels, recurrent)
 DISPATCH(ReduceKernels, reduce)

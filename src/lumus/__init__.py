@@ -114,6 +114,7 @@ from lumus.ops.index.take import take
 from lumus.ops.index.take_along_axis import take_along_axis
 from lumus.ops.interop.dlpack import from_dlpack
 from lumus.ops.interop.numpy import from_numpy
+from lumus.ops.linalg.cdist import cdist
 from lumus.ops.linalg.diagonal import diagonal, trace
 from lumus.ops.linalg.einsum import einsum
 from lumus.ops.linalg.kron import kron
@@ -125,11 +126,13 @@ from lumus.ops.reduce.all import all
 from lumus.ops.reduce.any import any
 from lumus.ops.reduce.argmax import argmax
 from lumus.ops.reduce.argmin import argmin
+from lumus.ops.reduce.count_nonzero import count_nonzero
 from lumus.ops.reduce.log_softmax import log_softmax
 from lumus.ops.reduce.logsumexp import logsumexp
 from lumus.ops.reduce.max import max
 from lumus.ops.reduce.mean import mean
 from lumus.ops.reduce.min import min
+from lumus.ops.reduce.norm import norm
 from lumus.ops.reduce.prod import prod
 from lumus.ops.reduce.softmax import softmax
 from lumus.ops.reduce.std import std
@@ -162,6 +165,8 @@ from lumus.ops.shape.transpose import transpose
 from lumus.ops.shape.unfold import unfold
 from lumus.ops.shape.unstack import unstack
 from lumus.ops.sort.argsort import argsort
+from lumus.ops.sort.median import median
+from lumus.ops.sort.quantile import quantile
 from lumus.ops.sort.searchsorted import searchsorted
 from lumus.ops.sort.sort import sort
 from lumus.ops.sort.topk import topk
@@ -192,12 +197,14 @@ __all__ = [
     "broadcast_arrays",
     "broadcast_to",
     "build_info",
+    "cdist",
     "ceil",
     "celu",
     "clip",
     "concat",
     "copy",
     "cos",
+    "count_nonzero",
     "cummax",
     "cummin",
     "cumprod",
@@ -269,6 +276,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "median",
     "memory_stats",
     "meshgrid",
     "min",
@@ -281,6 +289,7 @@ __all__ = [
     "negative",
     "nn",
     "no_grad",
+    "norm",
     "not_equal",
     "num_threads",
     "ones",
@@ -292,6 +301,7 @@ __all__ = [
     "pow",
     "prelu",
     "prod",
+    "quantile",
     "random",
     "reciprocal",
     "relu",

@@ -22,6 +22,7 @@ from tests.conformance.specs import (
     shape,
     sort,
     special,
+    statistics,
 )
 
 SPECS: tuple[OpSpec, ...] = (
@@ -42,6 +43,7 @@ SPECS: tuple[OpSpec, ...] = (
     *in_place.SPECS,
     *random.SPECS,
     *loss.SPECS,
+    *statistics.SPECS,
     *attention.SPECS,
     *embedding.SPECS,
     *recurrent.SPECS,

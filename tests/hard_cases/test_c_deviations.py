@@ -1,4 +1,4 @@
-"""Deviations and variances at their kinks (the norms wait for their op)."""
+"""Deviations and variances at their kinks."""
 
 import pytest
 

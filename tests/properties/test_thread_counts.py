@@ -83,6 +83,13 @@ CASES = {
     "var and std": lambda: [X.var(), X.var(axis=0), X.std(axis=1)],
     "max and argmax": lambda: [X.max(), X.max(axis=0), X.argmax(axis=1), LONG.argmax()],
     "logsumexp": lambda: [X.logsumexp(), X.logsumexp(axis=0), X.logsumexp(axis=1)],
+    "norms": lambda: [
+        LONG.norm(),
+        LONG.norm(3.0),
+        *gradients(lambda x: x.norm(axis=1) + x.norm(float("inf"), axis=1), X),
+        *gradients(lambda x, y: lm.cdist(x[:, :9], y[:200, :9]), X, Y),
+    ],
+    "quantiles": lambda: [CUBE.median(axis=(0, 2)), lm.quantile(X, [0.1, 0.7], axis=0)],
     "scans": lambda: [
         LONG.cumsum(),
         *gradients(lambda x: x.cumsum(axis=0) + x.cumprod(axis=1), X),

@@ -66,6 +66,22 @@ class LogSumExp(Kernel):
 
 
 @frozen
+class Norm(Kernel):
+    """sum(|x|**p)**(1/p) over `axes`; infinite p: the extreme magnitude, 0: how many are not 0."""
+
+    p: float
+    axes: tuple[int, ...]
+    keepdims: bool
+
+
+@frozen
+class Distances(Kernel):
+    """Of (x, y): the p-norm of the difference of each row of x to each row of y."""
+
+    p: float
+
+
+@frozen
 class Softmax(Kernel):
     """exp(x) / sum(exp(x)) along `axis`, or its logarithm, stable."""
 

@@ -806,6 +806,20 @@ class Tensor(Generic[K]):
         """See `lumus.std`."""
         return call("std", self, axis, correction=correction, keepdims=keepdims)
 
+    def norm(
+        self: Tensor[Float], p: float = 2.0, axis: Axes = None, *, keepdims: bool = False
+    ) -> Tensor[Float]:
+        """See `lumus.norm`."""
+        return call("norm", self, p, axis, keepdims=keepdims)
+
+    def count_nonzero(self, axis: Axes = None, *, keepdims: bool = False) -> Tensor[Int]:
+        """See `lumus.count_nonzero`."""
+        return call("count_nonzero", self, axis, keepdims=keepdims)
+
+    def median(self: Tensor[Float], axis: Axes = None, *, keepdims: bool = False) -> Tensor[Float]:
+        """See `lumus.median`."""
+        return call("median", self, axis, keepdims=keepdims)
+
     def softmax(self: Tensor[Float], axis: int = -1) -> Tensor[Float]:
         """See `lumus.softmax`."""
         axis = normalize_axis("softmax", axis, self.spec.ndim)

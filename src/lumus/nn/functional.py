@@ -11,6 +11,7 @@ from lumus.ops.conv.fold import fold
 from lumus.ops.conv.unfold import unfold
 from lumus.ops.embedding.embedding import embedding
 from lumus.ops.embedding.one_hot import one_hot
+from lumus.ops.linalg.cosine_similarity import cosine_similarity
 from lumus.ops.linalg.linear import linear
 from lumus.ops.loss.cross_entropy import cross_entropy, nll_loss
 from lumus.ops.loss.mse_loss import mse_loss
@@ -23,6 +24,7 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_similarity",
     "cross_entropy",
     "dropout",
     "embedding",

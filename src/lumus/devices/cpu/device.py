@@ -119,6 +119,7 @@ TABLE: dict[type[Kernel], Builder] = {
     k.Cast: lambda kernel, i, o: lambda x: _native.cast(x, kernel.dtype.code),
     k.Concat: lambda kernel, i, o: lambda *data: _native.concat(list(data), kernel.axis),
     k.Copy: lambda kernel, i, o: _native.copy,
+    k.Distances: lambda kernel, i, o: lambda x, y: _native.distances(x, y, kernel.p),
     k.Elementwise: _elementwise,
     k.Index: lambda kernel, i, o: lambda x, *indices: _native.index(x, list(indices)),
     k.IndexPut: lambda kernel, i, o: (
@@ -132,6 +133,7 @@ TABLE: dict[type[Kernel], Builder] = {
     ),
     k.LogSumExp: lambda kernel, i, o: lambda x: _native.logsumexp(x, kernel.axes, kernel.keepdims),
     k.MatMul: _matmul,
+    k.Norm: lambda kernel, i, o: lambda x: _native.norm(x, kernel.p, kernel.axes, kernel.keepdims),
     k.Permute: lambda kernel, i, o: lambda x: x.permute(kernel.axes),
     k.Random: _random,
     k.Reduce: _reduce,

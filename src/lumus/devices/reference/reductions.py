@@ -61,6 +61,32 @@ def logsumexp(kernel: k.LogSumExp, arrays: Sequence[Array], output: Spec) -> Arr
     return np.asarray((np.log(total) + shift).reshape(output.shape))
 
 
+def norm(kernel: k.Norm, arrays: Sequence[Array], output: Spec) -> Array:
+    """The p-norm, in numbers of such a range that no power leaves it."""
+    magnitudes = np.abs(arrays[0]).astype(np.longdouble)
+    return _combined(magnitudes, kernel.p, kernel.axes).reshape(output.shape)
+
+
+def distances(kernel: k.Distances, arrays: Sequence[Array], output: Spec) -> Array:
+    """The p-norms of all differences."""
+    x, y = (one.astype(np.longdouble) for one in arrays)
+    differences = np.abs(x[..., :, None, :] - y[..., None, :, :])
+    return _combined(differences, kernel.p, (differences.ndim - 1,))
+
+
+def _combined(magnitudes: Array, p: float, axes: tuple[int, ...]) -> Array:
+    if np.isinf(p):
+        # Over nothing 0, which no magnitude is below.
+        extreme = np.asarray(
+            np.max(magnitudes, axis=axes, initial=0.0) if p > 0 else np.min(magnitudes, axis=axes)
+        )
+        return extreme.astype(np.float64)
+    if p == 0:
+        return np.asarray((magnitudes != 0).sum(axis=axes), np.float64)
+    total = (magnitudes ** np.longdouble(p)).sum(axis=axes)
+    return np.asarray(total ** (1 / np.longdouble(p))).astype(np.float64)
+
+
 def softmax(kernel: k.Softmax, arrays: Sequence[Array], output: Spec) -> Array:
     """exp(x) / sum(exp(x)) or its logarithm; inf - inf is the NaN of rows without such a ratio."""
     array = widened(arrays[0])

@@ -41,12 +41,19 @@ class LerpRecord(Record):
 
 @register
 class Lerp(ElementwiseOp):
-    """From the nearer end, so that weight 0 gives `start` and weight 1 `end`, to the bit."""
+    """From the nearer end, so that weight 0 gives `start` and weight 1 `end`, to the bit.
+
+    Between equal ends nothing is to go, also where they are infinite and have no difference.
+    """
 
     name = "lerp"
     scalar = expression(
         lambda start, end, weight: scalar.where(
-            weight < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight)
+            scalar.equal(start, end),
+            start,
+            scalar.where(
+                weight < 0.5, start + weight * (end - start), end - (end - start) * (1 - weight)
+            ),
         )
     )
 
