@@ -22,6 +22,7 @@ void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_norms(nb::module_& m);
+void bind_pooling(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_recurrent(nb::module_& m);
 void bind_reduce(nb::module_& m);
@@ -50,6 +51,7 @@ NB_MODULE(_native, m) {
   bind_matmul(m);
   bind_memory(m);
   bind_norms(m);
+  bind_pooling(m);
   bind_random(m);
   bind_recurrent(m);
   bind_reduce(m);

@@ -56,9 +56,8 @@ LUMUS_INLINE void store(T* to, Vec<T> value) {
 
 template <class T>
 LUMUS_INLINE Vec<T> splat(T value) {
-  Vec<T> lanes;
-  for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) lanes[lane] = value;
-  return lanes;
+  // One broadcast; GCC puts the lanes of a loop in one by one. Minus keeps the sign of a zero.
+  return value - Vec<T>{};
 }
 
 // The last elements of an array: absent lanes read as `fill` and are not written, so the tail runs

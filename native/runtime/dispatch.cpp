@@ -8,9 +8,11 @@
 #include "kernels/index.h"
 #include "kernels/matmul.h"
 #include "kernels/norms.h"
+#include "kernels/pooling.h"
 #include "kernels/random.h"
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
+#include "kernels/resample.h"
 #include "kernels/rows.h"
 #include "kernels/scan.h"
 #include "kernels/sort.h"
@@ -53,9 +55,12 @@ DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
 DISPATCH(NormsKernels, norms)
+DISPATCH(MaxPoolKernels, max_pool)
+DISPATCH(MeanPoolKernels, mean_pool)
 DISPATCH(RandomKernels, random)
 DISPATCH(RecurrentKernels, recurrent)
 DISPATCH(ReduceKernels, reduce)
+DISPATCH(ResampleKernels, resample)
 DISPATCH(RowsKernels, rows)
 DISPATCH(ScanKernels, scan)
 DISPATCH(SortKernels, sort)

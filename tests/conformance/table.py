@@ -15,6 +15,7 @@ from tests.conformance.specs import (
     linalg,
     loss,
     matrices,
+    pool,
     random,
     recurrent,
     reduce,
@@ -47,6 +48,7 @@ SPECS: tuple[OpSpec, ...] = (
     *attention.SPECS,
     *embedding.SPECS,
     *recurrent.SPECS,
+    *pool.SPECS,
 )
 DIFFERENTIABLE = tuple(spec for spec in SPECS if spec.differentiable)
 EDGES = tuple((spec, edge) for spec in SPECS for edge in spec.edges)

@@ -1,6 +1,17 @@
 """Layers and what they are made of."""
 
 from lumus.nn import functional, init
+from lumus.nn.layers.adaptive_avg_pool import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+)
+from lumus.nn.layers.adaptive_max_pool import (
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+)
+from lumus.nn.layers.avg_pool import AvgPool1d, AvgPool2d, AvgPool3d
 from lumus.nn.layers.celu import CELU
 from lumus.nn.layers.conv1d import Conv1d
 from lumus.nn.layers.conv2d import Conv2d
@@ -24,14 +35,19 @@ from lumus.nn.layers.leaky_relu import LeakyReLU
 from lumus.nn.layers.linear import Linear
 from lumus.nn.layers.log_softmax import LogSoftmax
 from lumus.nn.layers.logsigmoid import LogSigmoid
+from lumus.nn.layers.lp_pool import LPPool1d, LPPool2d, LPPool3d
 from lumus.nn.layers.lstm import LSTM
 from lumus.nn.layers.lstm_cell import LSTMCell
+from lumus.nn.layers.max_pool import MaxPool1d, MaxPool2d, MaxPool3d
+from lumus.nn.layers.max_unpool import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from lumus.nn.layers.mish import Mish
 from lumus.nn.layers.module_dict import ModuleDict
 from lumus.nn.layers.module_list import ModuleList
 from lumus.nn.layers.multihead_attention import MultiheadAttention
 from lumus.nn.layers.parameter_dict import ParameterDict
 from lumus.nn.layers.parameter_list import ParameterList
+from lumus.nn.layers.pixel_shuffle import PixelShuffle
+from lumus.nn.layers.pixel_unshuffle import PixelUnshuffle
 from lumus.nn.layers.prelu import PReLU
 from lumus.nn.layers.relu import ReLU
 from lumus.nn.layers.relu6 import ReLU6
@@ -48,6 +64,7 @@ from lumus.nn.layers.softsign import Softsign
 from lumus.nn.layers.tanh import Tanh
 from lumus.nn.layers.unflatten import Unflatten
 from lumus.nn.layers.unfold import Unfold
+from lumus.nn.layers.upsample import Upsample
 from lumus.nn.module import Module, Parameter
 
 __all__ = [
@@ -58,6 +75,15 @@ __all__ = [
     "LSTM",
     "RNN",
     "SELU",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -73,11 +99,20 @@ __all__ = [
     "Hardswish",
     "Hardtanh",
     "Identity",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "LSTMCell",
     "LeakyReLU",
     "Linear",
     "LogSigmoid",
     "LogSoftmax",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Mish",
     "Module",
     "ModuleDict",
@@ -87,6 +122,8 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "PixelShuffle",
+    "PixelUnshuffle",
     "RNNCell",
     "ReLU",
     "ReLU6",
@@ -100,6 +137,7 @@ __all__ = [
     "Tanh",
     "Unflatten",
     "Unfold",
+    "Upsample",
     "functional",
     "init",
 ]

@@ -15,9 +15,34 @@ from lumus.ops.linalg.cosine_similarity import cosine_similarity
 from lumus.ops.linalg.linear import linear
 from lumus.ops.loss.cross_entropy import cross_entropy, nll_loss
 from lumus.ops.loss.mse_loss import mse_loss
+from lumus.ops.pool.adaptive_avg_pool_nd import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+)
+from lumus.ops.pool.adaptive_max_pool_nd import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
+from lumus.ops.pool.avg_pool_nd import avg_pool1d, avg_pool2d, avg_pool3d
+from lumus.ops.pool.interpolate import interpolate
+from lumus.ops.pool.lp_pool_nd import lp_pool1d, lp_pool2d, lp_pool3d
+from lumus.ops.pool.max_pool_nd import max_pool1d, max_pool2d, max_pool3d
+from lumus.ops.pool.max_unpool_nd import max_unpool1d, max_unpool2d, max_unpool3d
+from lumus.ops.pool.pixel_shuffle import pixel_shuffle, pixel_unshuffle
 from lumus.ops.random.dropout import dropout
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -29,10 +54,22 @@ __all__ = [
     "dropout",
     "embedding",
     "fold",
+    "interpolate",
     "linear",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mse_loss",
     "nll_loss",
     "one_hot",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "scaled_dot_product_attention",
     "unfold",
 ]

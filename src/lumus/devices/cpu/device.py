@@ -10,7 +10,16 @@ from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
-from lumus.devices.cpu import attention, convolution, embedding, linalg, lines, placement, recurrent
+from lumus.devices.cpu import (
+    attention,
+    convolution,
+    embedding,
+    linalg,
+    lines,
+    placement,
+    pooling,
+    recurrent,
+)
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.devices.cpu.program import native_program
 from lumus.devices.host import HostDevice
@@ -109,6 +118,7 @@ TABLE: dict[type[Kernel], Builder] = {
     **linalg.TABLE,
     **placement.TABLE,
     **recurrent.TABLE,
+    **pooling.TABLE,
     k.Arange: lambda kernel, i, o: (
         lambda: _native.arange(kernel.dtype.code, kernel.start, kernel.step, kernel.count)
     ),

@@ -1,0 +1,1 @@
+"""Windows of neighbouring elements: their maxima and means; resampling."""
