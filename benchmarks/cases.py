@@ -43,8 +43,29 @@ CASES = [
     Case("matmul_gpt", "matmul 512x384x1536", 0.9),
     Case("matmul_1024", "matmul 1024^3", 0.9),
     Case("adam", "Adam update of 10^7 parameters", 5.0),
+    Case("pool_max_2", "max_pool2d 2x2 of 32x64x56x56, forward + backward", 2.0),
+    Case("pool_max_3", "max_pool2d 3x3 stride 2 of 32x64x56x56, forward + backward", 2.0),
+    Case("pool_max_lenet", "max_pool2d 2x2 of 64x6x28x28, forward + backward", 2.0),
+    Case("pool_avg_2", "avg_pool2d 2x2 of 32x64x56x56, forward + backward", 2.0),
+    Case("pool_bilinear", "bilinear x2 of 8x64x28x28, forward + backward", 1.0),
+    Case("pool_bicubic", "bicubic x2 of 8x64x28x28, forward + backward", 1.0),
     Case("mlp", "training step MLP 784-256-128-10, batch 64, Adam", 1.5, relative_error=1e-3),
 ]
+
+# Function of nn.functional, its arguments, shape and the factor by which lengths change.
+POOLS: dict[str, tuple[str, dict[str, Any], tuple[int, ...], float]] = {
+    "pool_max_2": ("max_pool2d", {"kernel_size": 2}, (32, 64, 56, 56), 0.5),
+    "pool_max_3": (
+        "max_pool2d",
+        {"kernel_size": 3, "stride": 2, "padding": 1},
+        (32, 64, 56, 56),
+        0.5,
+    ),
+    "pool_max_lenet": ("max_pool2d", {"kernel_size": 2}, (64, 6, 28, 28), 0.5),
+    "pool_avg_2": ("avg_pool2d", {"kernel_size": 2}, (32, 64, 56, 56), 0.5),
+    "pool_bilinear": ("interpolate", {"scale_factor": 2, "mode": "bilinear"}, (8, 64, 28, 28), 2),
+    "pool_bicubic": ("interpolate", {"scale_factor": 2, "mode": "bicubic"}, (8, 64, 28, 28), 2),
+}
 
 
 def inputs(name: str) -> Arrays:
@@ -71,6 +92,10 @@ def inputs(name: str) -> Arrays:
             "matmul_1024": (1024, 1024, 1024),
         }[name]
         return {"a": normal(rows, inner), "b": normal(inner, columns)}
+    if name in POOLS:
+        _, _, shape, factor = POOLS[name]
+        pooled = (*shape[:2], *(int(length * factor) for length in shape[2:]))
+        return {"x": normal(*shape), "grad": normal(*pooled)}
     if name == "adam":
         return {"p": normal(10_000_000), "g": normal(10_000_000)}
     if name == "mlp":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import lumus as lm
+from benchmarks.cases import POOLS
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
@@ -24,6 +25,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _chain(tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
+    if name in POOLS:
+        return _pool(name, tensors)
     if name == "adam":
         return _adam(tensors)
     call = _plain(name, tensors)
@@ -78,6 +81,13 @@ def _chain(leaf: Any) -> Made:
 def _softmax(t: dict[str, Any]) -> Made:
     x, grad = t["x"].requires_grad_(), t["grad"]
     return lambda: x.softmax(axis=-1).backward(grad)[x], lambda result: float(result[0, 0])
+
+
+def _pool(name: str, t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+    function, kwargs, _, _ = POOLS[name]
+    pool = getattr(lm.nn.functional, function)
+    return lambda: pool(x, **kwargs).backward(grad)[x], lambda result: float(result.sum())
 
 
 def _adam(t: dict[str, Any]) -> Made:

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from benchmarks.cases import POOLS
+
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
 
@@ -24,6 +26,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _chain(tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
+    if name in POOLS:
+        return _pool(name, tensors)
     if name == "adam":
         return _adam(tensors)
     call = torch.no_grad()(_plain(name, tensors))
@@ -82,6 +86,19 @@ def _softmax(t: dict[str, Any]) -> Made:
         return x.grad
 
     return call, lambda result: result[0, 0].item()
+
+
+def _pool(name: str, t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+    function, kwargs, _, _ = POOLS[name]
+    pool = getattr(torch.nn.functional, function)
+
+    def call() -> Any:
+        x.grad = None
+        pool(x, **kwargs).backward(grad)
+        return x.grad
+
+    return call, lambda result: result.sum().item()
 
 
 def _adam(t: dict[str, Any]) -> Made:

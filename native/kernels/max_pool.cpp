@@ -29,9 +29,36 @@ LUMUS_INLINE void store_places(Place* to, Vec<IntOf<T>> places, std::int64_t pre
   const Stored stored = __builtin_convertvector(places, Stored);
   if (present == kLanes<T>) {
     std::memcpy(to, &stored, sizeof stored);
-  } else {
-    for (std::int64_t lane = 0; lane < present; ++lane) to[lane] = stored[lane];
+    return;
   }
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  if constexpr (sizeof(stored) == 16 && sizeof(Place) == 1) {
+    _mm_mask_storeu_epi8(to, static_cast<__mmask16>((1u << present) - 1), (__m128i)stored);
+    return;
+  } else if constexpr (sizeof(stored) == 64) {
+    store_partial<Place>(to, stored, present);
+    return;
+  }
+#endif
+  for (std::int64_t lane = 0; lane < present; ++lane) to[lane] = stored[lane];
+}
+
+template <class Place, class T>
+LUMUS_INLINE Vec<IntOf<T>> load_places(const Place* from, std::int64_t present) {
+  using Stored = Lanes<Place, kLanes<T>>;
+  Stored stored = {};
+  if (present >= kLanes<T>) {
+    std::memcpy(&stored, from, sizeof stored);
+  } else {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    if constexpr (sizeof(stored) == 16 && sizeof(Place) == 1) {
+      stored = (Stored)_mm_maskz_loadu_epi8(static_cast<__mmask16>((1u << present) - 1), from);
+      return __builtin_convertvector(stored, Vec<IntOf<T>>);
+    }
+#endif
+    for (std::int64_t lane = 0; lane < present; ++lane) stored[lane] = from[lane];
+  }
+  return __builtin_convertvector(stored, Vec<IntOf<T>>);
 }
 
 // The running maximum and its place, and one more candidate for it.
@@ -42,6 +69,79 @@ LUMUS_INLINE void consider(Vec<T> value, Vec<IntOf<T>> place, Vec<T>& best,
   best = stays ? best : value;
   best_place = stays ? best_place : place;
 }
+
+// ---- 2 by 2, side by side -----------------------------------------------------------------------
+
+// Straight from memory, and straight to it.
+template <class Element, class Place>
+struct HalvedRows {
+  using T = Compute<Element>;
+  using I = IntOf<T>;
+  std::int64_t height, width;  // of a plane of the input
+  const Element* input;
+  Element* output;
+  Place* places;
+
+  // Rows [begin, end) of the outputs of all planes.
+  void operator()(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t columns = width / 2;
+    for_halved_rows(height, width, begin, end, [&](std::int64_t row, std::int64_t upper, bool) {
+      for (std::int64_t i = 0; i < columns; i += kLanes<T>) {
+        const std::int64_t present = smaller(columns - i, kLanes<T>);
+        Vec<T> low, high;
+        load_pair<T>(input + upper + 2 * i, 2 * present, &low, &high);
+        Vec<T> best = evens<T>(low, high);
+        Vec<I> place = {};
+        consider<T>(odds<T>(low, high), splat<I>(1), best, place);
+        load_pair<T>(input + upper + width + 2 * i, 2 * present, &low, &high);
+        Vec<T> lower_best = evens<T>(low, high);
+        Vec<I> lower_place = splat<I>(2);
+        consider<T>(odds<T>(low, high), splat<I>(3), lower_best, lower_place);
+        consider<T>(lower_best, lower_place, best, place);
+        const std::int64_t to = row * columns + i;
+        if (present == kLanes<T>) {
+          store_values(output + to, best);
+        } else {
+          store_left(output + to, best, present);
+        }
+        store_places<Place, T>(places + to, place, present);
+      }
+    });
+  }
+};
+
+template <class Element, class Place>
+struct HalvedGradRows {
+  using T = Compute<Element>;
+  using I = IntOf<T>;
+  std::int64_t height, width;  // of a plane of the input
+  const Element* grad;
+  const Place* places;
+  Element* output;
+
+  // The cells of rows [begin, end) of the outputs of all planes, and those that no window has.
+  void operator()(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t columns = width / 2;
+    for_halved_rows(
+        height, width, begin, end, [&](std::int64_t row, std::int64_t first, bool has_rest) {
+          const Element* from = grad + row * columns;
+          const Place* at = places + row * columns;
+          Element* upper = output + first;
+          for (std::int64_t i = 0; 2 * i < width; i += kLanes<T>) {
+            const std::int64_t present = smaller(columns - i, kLanes<T>);
+            const Vec<T> value =
+                present == kLanes<T> ? load_values(from + i) : load_left(from + i, present, T(0));
+            const Vec<I> place = load_places<Place, T>(at + i, present);
+            const std::int64_t cells = width - 2 * i;
+            store_pair(upper + 2 * i, place == 0 ? value : Vec<T>{}, place == 1 ? value : Vec<T>{},
+                       cells);
+            store_pair(upper + width + 2 * i, place == 2 ? value : Vec<T>{},
+                       place == 3 ? value : Vec<T>{}, cells);
+          }
+          if (has_rest) std::memset(upper + 2 * width, 0, sizeof(Element) * width);
+        });
+  }
+};
 
 // ---- evenly spaced windows ----------------------------------------------------------------------
 
@@ -99,8 +199,8 @@ template <int kOffsets, class T, class Element, class Place>
 void max_row(const Taps<T>& taps, std::int64_t count, Element* out, Place* places) {
   constexpr std::int64_t width = kLanes<T>;
   for (std::int64_t i = 0; i < count; i += 2 * width) {
-    Vec<T> best[2];
-    Vec<IntOf<T>> place[2];
+    Vec<T> best[2] = {};
+    Vec<IntOf<T>> place[2] = {};
     const std::int64_t left = count - i;
     if (left <= width) {
       max_of_taps<1, kOffsets>(taps, i, best, place);
@@ -156,8 +256,8 @@ struct MaxRows {
       taps.offsets[k] = cell % width.stride * lines.pitch + cell / width.stride;
     }
     std::int64_t block_begin = 0, block_end = 0, last_block = -1;
-    for (std::int64_t index = begin; index < end; ++index) {
-      const RowNumber at = row_number(index, blocks, depth.count, height.count);
+    RowWalk at(begin, blocks, depth.count, height.count);
+    for (std::int64_t index = begin; index < end; ++index, at.advance()) {
       if (at.block != last_block) {
         if (last_block >= 0) lines.clear();
         last_block = at.block;
@@ -181,7 +281,7 @@ struct MaxRows {
     }
   }
 
-  void stage_rows(const RowNumber& at, std::int64_t block_begin, std::int64_t block_end,
+  void stage_rows(const RowWalk& at, std::int64_t block_begin, std::int64_t block_end,
                   Lines<T>& lines, Taps<T>& taps) const {
     const auto& [depth, height, width] = windows.axes;
     // The cells of the block: from the first tap of its first window to the last of its last.
@@ -226,8 +326,8 @@ struct MaxColumns {
     Scratch memory(pitch_for<T>(width.length) * static_cast<std::int64_t>(sizeof(T) + sizeof(I)));
     T* best = memory.as<T>();
     I* place = reinterpret_cast<I*>(best + pitch_for<T>(width.length));
-    for (std::int64_t index = begin; index < end; ++index) {
-      const RowNumber at = row_number(index, 1, depth.count, height.count);
+    RowWalk at(begin, 1, depth.count, height.count);
+    for (std::int64_t index = begin; index < end; ++index, at.advance()) {
       over_rows(at, best, place);
       for (std::int64_t o = 0; o < width.count; ++o) {
         over_columns(o, best, place, index * width.count + o);
@@ -235,7 +335,7 @@ struct MaxColumns {
     }
   }
 
-  void over_rows(const RowNumber& at, T* best, I* place) const {
+  void over_rows(const RowWalk& at, T* best, I* place) const {
     const auto& [depth, height, width] = windows.axes;
     bool is_first = true;
     for (std::int64_t kz = depth.begin[at.z]; kz < depth.end[at.z]; ++kz) {
@@ -305,6 +405,10 @@ void max_of(const PoolWindows& windows, const View& input, const View& output, c
   auto* out = reinterpret_cast<Element*>(output.data);
   auto* at = reinterpret_cast<Place*>(places.data);
   const std::int64_t rows = planes * depth.count * height.count;
+  if (is_halving(windows)) {
+    return parallel_for(rows, larger(1, kPoolGrain / (2 * width.length)),
+                        HalvedRows<Element, Place>{height.length, width.length, in, out, at});
+  }
   const std::int64_t work = smaller(width.count, kPoolColumns) * depth.window * height.window *
                             larger(1, width.window / 2);
   const std::int64_t grain = larger(1, kPoolGrain / larger(1, work));
@@ -326,24 +430,23 @@ struct GradRow {
   IntOf<T> row_place;  // the place of the first tap of the row of cells at hand
 };
 
-// One phase of a row of cells: from the windows that have such a cell at some tap.
+// A vector of cells from the windows that have them at some tap.
 template <class T>
-void gather_phase(const GradRow<T>* rows, std::int64_t num_rows, const std::int64_t* offsets,
-                  const IntOf<T>* taps, std::int64_t num_taps, std::int64_t count, T* to) {
+LUMUS_INLINE Vec<T> gathered(const GradRow<T>* rows, std::int64_t num_rows,
+                             const std::int64_t* offsets, const std::int64_t* taps,
+                             std::int64_t num_taps, std::int64_t at) {
   using I = IntOf<T>;
-  for (std::int64_t i = 0; i < count; i += kLanes<T>) {
-    Vec<T> sum = {};
-    for (std::int64_t row = 0; row < num_rows; ++row) {
-      for (std::int64_t k = 0; k < num_taps; ++k) {
-        const std::int64_t from = offsets[k] + i;
-        const Vec<I> is_here =
-            load<I>(rows[row].places + from) == splat<I>(rows[row].row_place + taps[k]);
-        const Vec<T> value = load<T>(rows[row].grad + from);
-        sum = is_here ? sum + value : sum;
-      }
+  Vec<T> sum = {};
+  for (std::int64_t row = 0; row < num_rows; ++row) {
+    for (std::int64_t k = 0; k < num_taps; ++k) {
+      const std::int64_t from = offsets[k] + at;
+      const I place = rows[row].row_place + static_cast<I>(taps[k]);
+      const Vec<I> is_here = load<I>(rows[row].places + from) == splat<I>(place);
+      const Vec<T> value = load<T>(rows[row].grad + from);
+      sum = is_here ? sum + value : sum;
     }
-    store<T>(to + i, sum);
   }
+  return sum;
 }
 
 template <class Place, class T>
@@ -364,6 +467,8 @@ struct GatherRows {
   using T = Compute<Element>;
   using I = IntOf<T>;
   const PoolWindows& windows;
+  const Coverings& over_depth;
+  const Coverings& over_height;
   const Element* grad;
   const Place* places;
   Element* output;
@@ -371,99 +476,69 @@ struct GatherRows {
   // Cells of rows [begin, end) of (planes, blocks, depth, height) of the input.
   void operator()(std::int64_t begin, std::int64_t end) const {
     const auto& [depth, height, width] = windows.axes;
-    const std::int64_t phases = width.stride;
-    const std::int64_t cells = width.length + padding(width);
-    const std::int64_t positions = quotient_up(cells, phases);
+    const std::int64_t positions = quotient_up(width.length, width.stride);
     const std::int64_t blocks = quotient_up(positions, kPoolColumns);
-    const std::int64_t columns = smaller(positions, kPoolColumns);
-    // A window reaches `reach` positions back from its last tap: that many are staged in front.
-    const std::int64_t reach = (extent(width) - 1) / phases;
+    const Reach reach = reach_of(width);
     Lines<T> lines;
     lines.depth = (extent(depth) - 1) / depth.stride + 1;
     lines.height = (extent(height) - 1) / height.stride + 1;
     lines.phases = 2;  // gradients and, of the same width, their places
-    lines.pitch = pitch_for<T>(columns + reach);
+    lines.pitch = pitch_for<T>(smaller(positions, kPoolColumns) + reach.back + reach.ahead);
     lines.fill = 0;
     const std::int64_t max_rows = lines.depth * lines.height;
-    const std::int64_t line_pitch = pitch_for<T>(columns);
     Scratch memory(Lines<T>::nbytes(max_rows, 2, lines.pitch));
-    Scratch line_memory(phases * line_pitch * static_cast<std::int64_t>(sizeof(T)));
+    Scratch line(width.stride * kLanes<T> * static_cast<std::int64_t>(sizeof(T)));
     Scratch lists(max_rows * static_cast<std::int64_t>(sizeof(GradRow<T>)) +
-                  16 * (width.window + depth.window + height.window) +
-                  8 * (2 * width.window + phases + 1));
+                  8 * (2 * width.window + width.stride + 1));
     lines.lay_out(memory.as<std::byte>());
     auto* rows = lists.as<GradRow<T>>();
-    auto* over_z = reinterpret_cast<Covering*>(rows + max_rows);
-    auto* over_y = over_z + depth.window;
-    auto* offsets = reinterpret_cast<std::int64_t*>(over_y + height.window);
-    auto* phase_begin = offsets + width.window;
-    auto* taps = reinterpret_cast<I*>(phase_begin + phases + 1);
-    sort_taps(reach, offsets, phase_begin, taps);
-    T* line = line_memory.as<T>();
+    auto* begins = reinterpret_cast<std::int64_t*>(rows + max_rows);
+    auto* offsets = begins + width.stride + 1;
+    auto* taps = offsets + width.window;
+    sort_taps(width, reach, begins, offsets, taps);
     std::int64_t last_block = -1;
-    for (std::int64_t index = begin; index < end; ++index) {
-      const RowNumber at = row_number(index, blocks, depth.length, height.length);
+    RowWalk at(begin, blocks, depth.length, height.length);
+    for (std::int64_t index = begin; index < end; ++index, at.advance()) {
       if (at.block != last_block) {
         if (last_block >= 0) lines.clear();
         last_block = at.block;
       }
-      const std::int64_t first = at.block * kPoolColumns;  // position of the block
-      const std::int64_t count = smaller(positions - first, kPoolColumns);
+      const std::int64_t first = at.block * kPoolColumns;
+      const std::int64_t last = smaller(positions, first + kPoolColumns);
       const std::int64_t num_rows =
-          stage_rows(at, first - reach, first + count, lines, over_z, over_y, rows);
-      for (std::int64_t phase = 0; phase < phases; ++phase) {
-        const std::int64_t k = phase_begin[phase];
-        gather_phase<T>(rows, num_rows, offsets + k, taps + k, phase_begin[phase + 1] - k, count,
-                        line + phase * line_pitch);
-      }
+          stage_rows(at, first - reach.back, last + reach.ahead, lines, rows);
       const std::int64_t row = (at.plane * depth.length + at.z) * height.length + at.y;
-      const std::int64_t skipped = larger(0, padding(width) - first * phases);
-      const std::int64_t to = first * phases + skipped - padding(width);
-      const std::int64_t here = smaller(count * phases - skipped, width.length - to);
-      unstage(line, skipped, phases, line_pitch, here, output + row * width.length + to);
+      const std::int64_t to = first * width.stride;
+      store_cells(width.stride, smaller(width.length, last * width.stride) - to,
+                  output + row * width.length + to, line.as<T>(),
+                  [&](std::int64_t c, std::int64_t j) __attribute__((always_inline)) {
+                    const std::int64_t k = begins[c];
+                    return gathered(rows, num_rows, offsets + k, taps + k, begins[c + 1] - k, j);
+                  });
     }
-  }
-
-  // The taps of a row by the phase in which they fall, and where a line of gradients then begins.
-  void sort_taps(std::int64_t reach, std::int64_t* offsets, std::int64_t* phase_begin,
-                 I* taps) const {
-    const PoolAxis& width = windows.axes[2];
-    std::int64_t count = 0;
-    for (std::int64_t phase = 0; phase < width.stride; ++phase) {
-      phase_begin[phase] = count;
-      for (std::int64_t k = width.window - 1; k >= 0; --k) {
-        if (k * width.dilation % width.stride != phase) continue;
-        offsets[count] = reach - k * width.dilation / width.stride;
-        taps[count++] = static_cast<I>(k);
-      }
-    }
-    phase_begin[width.stride] = count;
   }
 
   // Stages the rows of gradients that reach a row of cells: windows [from, to), of which some may
   // not exist.
-  std::int64_t stage_rows(const RowNumber& at, std::int64_t from, std::int64_t to, Lines<T>& lines,
-                          Covering* over_z, Covering* over_y, GradRow<T>* rows) const {
+  std::int64_t stage_rows(const RowWalk& at, std::int64_t from, std::int64_t to, Lines<T>& lines,
+                          GradRow<T>* rows) const {
     const auto& [depth, height, width] = windows.axes;
-    const std::int64_t num_z = windows_covering(depth, at.z, over_z);
-    const std::int64_t num_y = windows_covering(height, at.y, over_y);
     const std::int64_t front = larger(0, -from);
     const std::int64_t begin = from + front;
     const std::int64_t count = smaller(to, width.count) - begin;
     std::int64_t num_rows = 0;
-    for (std::int64_t z = 0; z < num_z; ++z) {
-      for (std::int64_t y = 0; y < num_y; ++y) {
-        const std::int64_t row =
-            (at.plane * depth.count + over_z[z].window) * height.count + over_y[y].window;
+    for (const Covering* z = over_depth.begin(at.z); z < over_depth.end(at.z); ++z) {
+      for (const Covering* y = over_height.begin(at.y); y < over_height.end(at.y); ++y) {
+        const std::int64_t row = (at.plane * depth.count + z->window) * height.count + y->window;
         bool is_fresh;
-        T* line = lines.line(over_z[z].window, over_y[y].window, row, &is_fresh);
+        T* line = lines.line(z->window, y->window, row, &is_fresh);
         auto* line_places = reinterpret_cast<I*>(line + lines.pitch);
         if (is_fresh && count > 0) {
           stage<T>(grad + row * width.count + begin, count, front, 1, lines.pitch, T(0), line);
           stage_places<Place, T>(places + row * width.count + begin, count, line_places + front);
         }
-        const std::int64_t place = over_z[z].tap * height.window + over_y[y].tap;
-        rows[num_rows++] = {line, line_places, static_cast<I>(place * width.window)};
+        const std::int64_t place = (z->tap * height.window + y->tap) * width.window;
+        rows[num_rows++] = {line, line_places, static_cast<I>(place)};
       }
     }
     return num_rows;
@@ -550,6 +625,11 @@ void max_grad_of(const PoolWindows& windows, const View& grad, const View& place
   const auto* from = reinterpret_cast<const Element*>(grad.data);
   const auto* at = reinterpret_cast<const Place*>(places.data);
   auto* out = reinterpret_cast<Element*>(output.data);
+  if (is_halving(windows)) {
+    return parallel_for(planes * depth.count * height.count,
+                        larger(1, kPoolGrain / (2 * width.length)),
+                        HalvedGradRows<Element, Place>{height.length, width.length, from, at, out});
+  }
   const std::int64_t overlap = num_covering(depth) * num_covering(height) * num_covering(width);
   // Gathering takes a few operations a tap, adding one by one a few an element; narrow rows and
   // long strides leave lanes empty.
@@ -558,11 +638,12 @@ void max_grad_of(const PoolWindows& windows, const View& grad, const View& place
   if (width.stride == 0 || overlap > 16 || (positions < 4 && width.stride > 2)) {
     return scatter_planes(windows, from, at, planes, out);
   }
+  const Coverings over_depth(depth);
+  const Coverings over_height(height);
   const std::int64_t rows = planes * depth.length * height.length;
-  const std::int64_t grain =
-      larger(1, kPoolGrain / larger(1, smaller(positions, kPoolColumns) * width.stride * overlap));
-  parallel_for(rows * quotient_up(positions, kPoolColumns), grain,
-               GatherRows<Element, Place>{windows, from, at, out});
+  const std::int64_t work = smaller(positions, kPoolColumns) * width.stride * overlap;
+  parallel_for(rows * quotient_up(positions, kPoolColumns), larger(1, kPoolGrain / work),
+               GatherRows<Element, Place>{windows, over_depth, over_height, from, at, out});
 }
 
 template <class Element, class Place>

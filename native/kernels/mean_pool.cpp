@@ -14,12 +14,87 @@
 namespace lumus::LUMUS_ISA {
 namespace {
 
+// ---- 2 by 2, side by side -----------------------------------------------------------------------
+
+template <class Element>
+struct HalvedRows {
+  using T = Compute<Element>;
+  std::int64_t height, width;  // of a plane of the input
+  T divisor;
+  const Element* input;
+  Element* output;
+
+  // Rows [begin, end) of the outputs of all planes.
+  void operator()(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t columns = width / 2;
+    for_halved_rows(height, width, begin, end, [&](std::int64_t row, std::int64_t upper, bool) {
+      const Element* from = input + upper;
+      for_vectors<T>(columns, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+        Vec<T> low, high;
+        load_pair<T>(from + 2 * i, 2 * present, &low, &high);
+        Vec<T> sum = evens<T>(low, high) + odds<T>(low, high);
+        load_pair<T>(from + width + 2 * i, 2 * present, &low, &high);
+        sum += evens<T>(low, high) + odds<T>(low, high);
+        store_some<kIsFull>(output + row * columns + i, sum / splat<T>(divisor), present);
+      });
+    });
+  }
+};
+
+template <class Element>
+struct HalvedGradRows {
+  using T = Compute<Element>;
+  std::int64_t height, width;  // of a plane of the input
+  T divisor;
+  const Element* grad;
+  Element* output;
+
+  // The cells of rows [begin, end) of the outputs of all planes, and those that no window has.
+  void operator()(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t columns = width / 2;
+    for_halved_rows(
+        height, width, begin, end, [&](std::int64_t row, std::int64_t first, bool has_rest) {
+          const Element* from = grad + row * columns;
+          Element* upper = output + first;
+          for (std::int64_t i = 0; 2 * i < width; i += kLanes<T>) {
+            const std::int64_t present = smaller(columns - i, kLanes<T>);
+            Vec<T> value =
+                present == kLanes<T> ? load_values(from + i) : load_left(from + i, present, T(0));
+            value /= splat<T>(divisor);
+            store_pair(upper + 2 * i, value, value, width - 2 * i);
+            store_pair(upper + width + 2 * i, value, value, width - 2 * i);
+          }
+          if (has_rest) std::memset(upper + 2 * width, 0, sizeof(Element) * width);
+        });
+  }
+};
+
+// All windows are whole, and so have one divisor.
 template <class T>
-LUMUS_INLINE Vec<T> sum_of_taps(const T* line, const std::int64_t* offsets,
-                                std::int64_t num_offsets) {
-  Vec<T> sum = load<T>(line + offsets[0]);
-  for (std::int64_t k = 1; k < num_offsets; ++k) sum += load<T>(line + offsets[k]);
-  return sum;
+LUMUS_INLINE T divisor_of(const PoolWindows& windows) {
+  const auto& [depth, height, width] = windows.axes;
+  return static_cast<T>(depth.divisor[0] * height.divisor[0] * width.divisor[0]);
+}
+
+// ---- evenly spaced windows ----------------------------------------------------------------------
+
+// The means of a row of windows: `divisors` of its columns and the one of its rows.
+template <int kOffsets, class T, class Element>
+void mean_row(const T* const* rows, std::int64_t num_rows, const std::int64_t* offsets,
+              std::int64_t num_offsets, const T* divisors, T row_divisor, std::int64_t count,
+              Element* to) {
+  if constexpr (kOffsets != 0) num_offsets = kOffsets;
+  for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+    Vec<T> sum = {};
+    for (std::int64_t row = 0; row < num_rows; ++row) {
+      const T* line = rows[row] + i;
+      Vec<T> row_sum = load<T>(line + offsets[0]);
+      for (std::int64_t k = 1; k < num_offsets; ++k) row_sum += load<T>(line + offsets[k]);
+      sum += row_sum;
+    }
+    sum /= load<T>(divisors + i) * splat<T>(row_divisor);
+    store_some<kIsFull>(to + i, sum, present);
+  });
 }
 
 template <class Element>
@@ -51,8 +126,8 @@ struct MeanRows {
       offsets[k] = cell % width.stride * lines.pitch + cell / width.stride;
     }
     std::int64_t first = 0, count = 0, last_block = -1;
-    for (std::int64_t index = begin; index < end; ++index) {
-      const RowNumber at = row_number(index, blocks, depth.count, height.count);
+    RowWalk at(begin, blocks, depth.count, height.count);
+    for (std::int64_t index = begin; index < end; ++index, at.advance()) {
       if (at.block != last_block) {
         if (last_block >= 0) lines.clear();
         last_block = at.block;
@@ -66,18 +141,14 @@ struct MeanRows {
       const T row_divisor = static_cast<T>(depth.divisor[at.z] * height.divisor[at.y]);
       const std::int64_t row = (at.plane * depth.count + at.z) * height.count + at.y;
       Element* to = output + row * width.count + first;
-      for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
-        Vec<T> sum = {};
-        for (std::int64_t r = 0; r < num_rows; ++r) {
-          sum += sum_of_taps(rows[r] + i, offsets, width.window);
-        }
-        sum /= load<T>(divisors + i) * splat<T>(row_divisor);
-        store_some<kIsFull>(to + i, sum, present);
-      });
+      const auto run = width.window == 2   ? mean_row<2, T, Element>
+                       : width.window == 3 ? mean_row<3, T, Element>
+                                           : mean_row<0, T, Element>;
+      run(rows, num_rows, offsets, width.window, divisors, row_divisor, count, to);
     }
   }
 
-  std::int64_t stage_rows(const RowNumber& at, std::int64_t first, std::int64_t count,
+  std::int64_t stage_rows(const RowWalk& at, std::int64_t first, std::int64_t count,
                           Lines<T>& lines, const T** rows) const {
     const auto& [depth, height, width] = windows.axes;
     const std::int64_t from = larger(0, width.first[first]);
@@ -105,141 +176,135 @@ template <class Element>
 struct MeanGradRows {
   using T = Compute<Element>;
   const PoolWindows& windows;
+  const Coverings& over_depth;
+  const Coverings& over_height;
   const Element* grad;
   Element* output;
 
   // Cells of rows [begin, end) of (planes, blocks, depth, height) of the input.
   void operator()(std::int64_t begin, std::int64_t end) const {
     const auto& [depth, height, width] = windows.axes;
-    const std::int64_t phases = width.stride;
-    const std::int64_t positions = quotient_up(width.length + padding(width), phases);
+    const std::int64_t positions = quotient_up(width.length, width.stride);
     const std::int64_t blocks = quotient_up(positions, kPoolColumns);
-    const std::int64_t columns = smaller(positions, kPoolColumns);
-    const std::int64_t reach = (extent(width) - 1) / phases;
+    const Reach reach = reach_of(width);
     Lines<T> lines;
     lines.depth = (extent(depth) - 1) / depth.stride + 1;
     lines.height = (extent(height) - 1) / height.stride + 1;
     lines.phases = 1;
-    lines.pitch = pitch_for<T>(columns + reach);
+    lines.pitch = pitch_for<T>(smaller(positions, kPoolColumns) + reach.back + reach.ahead);
     lines.fill = 0;
     const std::int64_t max_rows = lines.depth * lines.height;
-    const std::int64_t line_pitch = pitch_for<T>(columns);
     Scratch memory(Lines<T>::nbytes(max_rows, 1, lines.pitch));
-    Scratch sums((lines.pitch + phases * line_pitch) * static_cast<std::int64_t>(sizeof(T)));
-    Scratch lists(8 * (max_rows + width.window + phases + 1) + 16 * (depth.window + height.window));
+    Scratch sums((lines.pitch + width.stride * kLanes<T>)*static_cast<std::int64_t>(sizeof(T)));
+    Scratch lists(8 * (max_rows + 2 * width.window + width.stride + 1));
     lines.lay_out(memory.as<std::byte>());
     T* over_rows = sums.as<T>();
-    T* line = over_rows + lines.pitch;
     auto* rows = lists.as<const T*>();
-    auto* offsets = reinterpret_cast<std::int64_t*>(rows + max_rows);
-    auto* phase_begin = offsets + width.window;
-    auto* over_z = reinterpret_cast<Covering*>(phase_begin + phases + 1);
-    sort_taps(reach, offsets, phase_begin);
+    auto* begins = reinterpret_cast<std::int64_t*>(rows + max_rows);
+    auto* offsets = begins + width.stride + 1;
+    sort_taps(width, reach, begins, offsets, offsets + width.window);
     std::int64_t last_block = -1;
-    for (std::int64_t index = begin; index < end; ++index) {
-      const RowNumber at = row_number(index, blocks, depth.length, height.length);
+    RowWalk at(begin, blocks, depth.length, height.length);
+    for (std::int64_t index = begin; index < end; ++index, at.advance()) {
       if (at.block != last_block) {
         if (last_block >= 0) lines.clear();
         last_block = at.block;
       }
-      const std::int64_t first = at.block * kPoolColumns;  // position of the block
-      const std::int64_t count = smaller(positions - first, kPoolColumns);
+      const std::int64_t first = at.block * kPoolColumns;
+      const std::int64_t last = smaller(positions, first + kPoolColumns);
       const std::int64_t num_rows =
-          stage_rows(at, first - reach, first + count, lines, over_z, over_z + depth.window, rows);
-      for (std::int64_t i = 0; i < lines.pitch; i += kLanes<T>) {
-        Vec<T> sum = {};
-        for (std::int64_t r = 0; r < num_rows; ++r) sum += load<T>(rows[r] + i);
-        store<T>(over_rows + i, sum);
-      }
-      for (std::int64_t phase = 0; phase < phases; ++phase) {
-        const std::int64_t k = phase_begin[phase];
-        const std::int64_t num_taps = phase_begin[phase + 1] - k;
-        for (std::int64_t i = 0; i < count; i += kLanes<T>) {
+          stage_rows(at, first - reach.back, last + reach.ahead, lines, rows);
+      const T* line = num_rows == 1 ? rows[0] : over_rows;
+      if (num_rows != 1) {
+        for (std::int64_t i = 0; i < lines.pitch; i += kLanes<T>) {
           Vec<T> sum = {};
-          if (num_taps) sum = sum_of_taps(over_rows + i, offsets + k, num_taps);
-          store<T>(line + phase * line_pitch + i, sum);
+          for (std::int64_t r = 0; r < num_rows; ++r) sum += load<T>(rows[r] + i);
+          store<T>(over_rows + i, sum);
         }
       }
       const std::int64_t row = (at.plane * depth.length + at.z) * height.length + at.y;
-      const std::int64_t skipped = larger(0, padding(width) - first * phases);
-      const std::int64_t to = first * phases + skipped - padding(width);
-      const std::int64_t here = smaller(count * phases - skipped, width.length - to);
-      unstage(line, skipped, phases, line_pitch, here, output + row * width.length + to);
+      const std::int64_t to = first * width.stride;
+      store_cells(width.stride, smaller(width.length, last * width.stride) - to,
+                  output + row * width.length + to, over_rows + lines.pitch,
+                  [&](std::int64_t c, std::int64_t j) __attribute__((always_inline)) {
+                    Vec<T> sum = {};
+                    for (std::int64_t k = begins[c]; k < begins[c + 1]; ++k) {
+                      sum += load<T>(line + offsets[k] + j);
+                    }
+                    return sum;
+                  });
     }
-  }
-
-  // Where a line of gradients begins for each tap, by the phase in which the tap falls.
-  void sort_taps(std::int64_t reach, std::int64_t* offsets, std::int64_t* phase_begin) const {
-    const PoolAxis& width = windows.axes[2];
-    std::int64_t count = 0;
-    for (std::int64_t phase = 0; phase < width.stride; ++phase) {
-      phase_begin[phase] = count;
-      for (std::int64_t k = width.window - 1; k >= 0; --k) {
-        if (k * width.dilation % width.stride != phase) continue;
-        offsets[count++] = reach - k * width.dilation / width.stride;
-      }
-    }
-    phase_begin[width.stride] = count;
   }
 
   // Stages the rows of divided gradients that reach a row of cells: windows [from, to), of which
   // some may not exist.
-  std::int64_t stage_rows(const RowNumber& at, std::int64_t from, std::int64_t to, Lines<T>& lines,
-                          Covering* over_z, Covering* over_y, const T** rows) const {
+  std::int64_t stage_rows(const RowWalk& at, std::int64_t from, std::int64_t to, Lines<T>& lines,
+                          const T** rows) const {
     const auto& [depth, height, width] = windows.axes;
-    const std::int64_t num_z = windows_covering(depth, at.z, over_z);
-    const std::int64_t num_y = windows_covering(height, at.y, over_y);
     const std::int64_t front = larger(0, -from);
     const std::int64_t begin = from + front;
     const std::int64_t count = smaller(to, width.count) - begin;
     std::int64_t num_rows = 0;
-    for (std::int64_t z = 0; z < num_z; ++z) {
-      for (std::int64_t y = 0; y < num_y; ++y) {
-        const Covering& slice = over_z[z];
-        const Covering& of_slice = over_y[y];
-        const std::int64_t row =
-            (at.plane * depth.count + slice.window) * height.count + of_slice.window;
+    for (const Covering* z = over_depth.begin(at.z); z < over_depth.end(at.z); ++z) {
+      for (const Covering* y = over_height.begin(at.y); y < over_height.end(at.y); ++y) {
+        const std::int64_t row = (at.plane * depth.count + z->window) * height.count + y->window;
         bool is_fresh;
-        T* line = lines.line(slice.window, of_slice.window, row, &is_fresh);
+        T* line = lines.line(z->window, y->window, row, &is_fresh);
         if (is_fresh && count > 0) {
-          const T divisor =
-              static_cast<T>(depth.divisor[slice.window] * height.divisor[of_slice.window]);
-          const Element* source = grad + row * width.count + begin;
-          for (std::int64_t i = 0; i < count; ++i) {
-            line[front + i] =
-                widen<T>(source[i]) / (static_cast<T>(width.divisor[begin + i]) * divisor);
-          }
+          const T divisor = static_cast<T>(depth.divisor[z->window] * height.divisor[y->window]);
+          stage_divided(grad + row * width.count + begin, count, width.divisor + begin, divisor,
+                        line + front);
         }
         rows[num_rows++] = line;
       }
     }
     return num_rows;
   }
+
+  static void stage_divided(const Element* from, std::int64_t count, const double* divisors,
+                            T divisor, T* to) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = widen<T>(from[i]) / (static_cast<T>(divisors[i]) * divisor);
+    }
+  }
 };
 
 template <class Element>
 void mean_of(const PoolWindows& windows, const View& input, const View& output) {
   const auto& [depth, height, width] = windows.axes;
-  const std::int64_t rows =
-      num_planes(input) * depth.count * height.count * quotient_up(width.count, kPoolColumns);
+  const auto* from = reinterpret_cast<const Element*>(input.data);
+  auto* to = reinterpret_cast<Element*>(output.data);
+  const std::int64_t rows = num_planes(input) * depth.count * height.count;
+  if (is_halving(windows)) {
+    return parallel_for(rows, larger(1, kPoolGrain / (2 * width.length)),
+                        HalvedRows<Element>{height.length, width.length,
+                                            divisor_of<Compute<Element>>(windows), from, to});
+  }
   const std::int64_t work = smaller(width.count, kPoolColumns) * depth.window * height.window *
                             larger(1, width.window / 2);
-  parallel_for(rows, larger(1, kPoolGrain / work),
-               MeanRows<Element>{windows, reinterpret_cast<const Element*>(input.data),
-                                 reinterpret_cast<Element*>(output.data)});
+  parallel_for(rows * quotient_up(width.count, kPoolColumns), larger(1, kPoolGrain / work),
+               MeanRows<Element>{windows, from, to});
 }
 
 template <class Element>
 void mean_grad_of(const PoolWindows& windows, const View& grad, const View& output) {
   const auto& [depth, height, width] = windows.axes;
-  const std::int64_t positions = quotient_up(width.length + padding(width), width.stride);
-  const std::int64_t rows =
-      num_planes(output) * depth.length * height.length * quotient_up(positions, kPoolColumns);
+  const auto* from = reinterpret_cast<const Element*>(grad.data);
+  auto* to = reinterpret_cast<Element*>(output.data);
+  const std::int64_t planes = num_planes(output);
+  if (is_halving(windows)) {
+    return parallel_for(planes * depth.count * height.count,
+                        larger(1, kPoolGrain / (2 * width.length)),
+                        HalvedGradRows<Element>{height.length, width.length,
+                                                divisor_of<Compute<Element>>(windows), from, to});
+  }
+  const Coverings over_depth(depth);
+  const Coverings over_height(height);
+  const std::int64_t blocks = quotient_up(quotient_up(width.length, width.stride), kPoolColumns);
   const std::int64_t work =
       smaller(width.length, kPoolColumns * width.stride) * quotient_up(width.window, width.stride);
-  parallel_for(rows, larger(1, kPoolGrain / work),
-               MeanGradRows<Element>{windows, reinterpret_cast<const Element*>(grad.data),
-                                     reinterpret_cast<Element*>(output.data)});
+  parallel_for(planes * depth.length * height.length * blocks, larger(1, kPoolGrain / work),
+               MeanGradRows<Element>{windows, over_depth, over_height, from, to});
 }
 
 void mean(const PoolWindows& windows, const View& input, const View& output) {

@@ -75,47 +75,6 @@ LUMUS_INLINE void stage(const Element* from, std::int64_t count, std::int64_t fr
   }
 }
 
-// The reverse: writes the cells of a line from position `front` on.
-template <class T, class Element>
-LUMUS_INLINE void unstage(const T* line, std::int64_t front, std::int64_t phases,
-                          std::int64_t pitch, std::int64_t count, Element* to) {
-  constexpr std::int64_t width = kLanes<T>;
-  if (phases == 1) {
-    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
-      store_some<kIsFull>(to + i, load<T>(line + front + i), present);
-    });
-  } else if (phases == 2) {
-    const T* even = line + front % 2 * pitch + front / 2;
-    const T* odd = line + (front + 1) % 2 * pitch + (front + 1) / 2;
-    std::int64_t i = 0;
-    for (; i + 2 * width <= count; i += 2 * width) {
-      const Vec<T> first = load<T>(even + i / 2);
-      const Vec<T> second = load<T>(odd + i / 2);
-      store_values(to + i, interleave_low<T>(first, second));
-      store_values(to + i + width, interleave_high<T>(first, second));
-    }
-    if (i < count) {
-      const std::int64_t left = count - i;
-      const Vec<T> first = load<T>(even + i / 2);
-      const Vec<T> second = load<T>(odd + i / 2);
-      store_left(to + i, interleave_low<T>(first, second), smaller(left, width));
-      if (left > width) {
-        store_left(to + i + width, interleave_high<T>(first, second), left - width);
-      }
-    }
-  } else {
-    std::int64_t phase = front % phases;
-    const T* from = line + front / phases;
-    for (std::int64_t i = 0; i < count; ++i) {
-      to[i] = Narrow<Element>::from(from[phase * pitch]);
-      if (++phase == phases) {
-        phase = 0;
-        ++from;
-      }
-    }
-  }
-}
-
 // Lines of the rows last used, found again by the number of their row: `depth` slices of `height`
 // rows each, which neighbours in the order of work share.
 template <class T>
@@ -148,7 +107,10 @@ struct Lines {
 
   // The line of a row; `fresh` when it must be staged.
   T* line(std::int64_t z, std::int64_t y, std::int64_t row, bool* fresh) {
-    const std::int64_t slot = z % depth * height + y % height;
+    const std::int64_t slice = depth == 1 ? 0 : z % depth;
+    // Numbers of rows are far below 2^32, where a division is cheaper.
+    const std::int64_t slot =
+        slice * height + static_cast<std::uint32_t>(y) % static_cast<std::uint32_t>(height);
     *fresh = rows[slot] != row;
     rows[slot] = row;
     return cells + slot * phases * pitch;
@@ -163,38 +125,190 @@ LUMUS_INLINE std::int64_t pitch_for(std::int64_t cells) {
 }
 
 // Work is numbered (plane, block of columns, slice, row); a piece of it walks rows in order.
-struct RowNumber {
+class RowWalk {
+ public:
   std::int64_t plane, block, z, y;
+
+  RowWalk(std::int64_t index, std::int64_t blocks, std::int64_t depth, std::int64_t height)
+      : blocks_(blocks), depth_(depth), height_(height) {
+    y = index % height;
+    index /= height;
+    z = index % depth;
+    index /= depth;
+    block = index % blocks;
+    plane = index / blocks;
+  }
+
+  void advance() {
+    if (++y < height_) return;
+    y = 0;
+    if (++z < depth_) return;
+    z = 0;
+    if (++block < blocks_) return;
+    block = 0;
+    ++plane;
+  }
+
+ private:
+  std::int64_t blocks_, depth_, height_;
 };
 
-LUMUS_INLINE RowNumber row_number(std::int64_t index, std::int64_t blocks, std::int64_t depth,
-                                  std::int64_t height) {
-  RowNumber number;
-  number.y = index % height;
-  index /= height;
-  number.z = index % depth;
-  index /= depth;
-  number.block = index % blocks;
-  number.plane = index / blocks;
-  return number;
-}
-
-// The windows that have a cell at one tap: window `o` at tap `k`, for each.
+// A window that has a cell, and at which of its taps.
 struct Covering {
   std::int64_t window, tap;
 };
 
-// Those of cell `i`, with the taps in falling order: windows in rising order. At most as many as a
-// window has taps.
-LUMUS_INLINE std::int64_t windows_covering(const PoolAxis& axis, std::int64_t i, Covering* found) {
-  std::int64_t count = 0;
-  for (std::int64_t tap = axis.window - 1; tap >= 0; --tap) {
-    const std::int64_t start = i + padding(axis) - tap * axis.dilation;
-    if (start < 0 || start % axis.stride) continue;
-    const std::int64_t window = start / axis.stride;
-    if (window < axis.count) found[count++] = {window, tap};
+// For each cell of an axis the windows that have it, in rising order.
+class Coverings {
+ public:
+  explicit Coverings(const PoolAxis& axis)
+      : memory_(16 * (axis.length + 1) + 16 * axis.count * axis.window),
+        ends_(memory_.as<std::int64_t>()),
+        begins_(ends_ + axis.length),
+        found_(reinterpret_cast<Covering*>(begins_ + axis.length + 2)) {
+    for (std::int64_t cell = 0; cell < axis.length; ++cell) ends_[cell] = 0;
+    for_taps(axis, [&](std::int64_t cell, Covering) { ++ends_[cell]; });
+    std::int64_t total = 0;
+    for (std::int64_t cell = 0; cell < axis.length; ++cell) {
+      begins_[cell] = total;
+      total += ends_[cell];
+      ends_[cell] = begins_[cell];
+    }
+    for_taps(axis, [&](std::int64_t cell, Covering one) { found_[ends_[cell]++] = one; });
   }
-  return count;
+
+  const Covering* begin(std::int64_t cell) const { return found_ + begins_[cell]; }
+  const Covering* end(std::int64_t cell) const { return found_ + ends_[cell]; }
+
+ private:
+  template <class Body>
+  static void for_taps(const PoolAxis& axis, const Body& body) {
+    for (std::int64_t o = 0; o < axis.count; ++o) {
+      for (std::int64_t tap = axis.begin[o]; tap < axis.end[o]; ++tap) {
+        body(axis.first[o] + tap * axis.dilation, Covering{o, tap});
+      }
+    }
+  }
+
+  Scratch memory_;
+  std::int64_t* ends_;
+  std::int64_t* begins_;
+  Covering* found_;
+};
+
+// The taps of a row of windows by the cells that they reach: cells j * stride + c, for each c, have
+// window j + ... of each tap, so that for neighbouring j the windows are neighbours.
+struct Reach {
+  std::int64_t back;   // windows in front of j that a cell may have
+  std::int64_t ahead;  // and behind
+};
+
+LUMUS_INLINE Reach reach_of(const PoolAxis& axis) {
+  return {(extent(axis) - 1) / axis.stride, (axis.stride - 1 + padding(axis)) / axis.stride};
+}
+
+// For each c the taps [begins[c], begins[c + 1]): which they are, and where the window of j = 0
+// stands in a line that begins `reach.back` windows before it.
+LUMUS_INLINE void sort_taps(const PoolAxis& axis, const Reach& reach, std::int64_t* begins,
+                            std::int64_t* offsets, std::int64_t* taps) {
+  std::int64_t count = 0;
+  for (std::int64_t c = 0; c < axis.stride; ++c) {
+    begins[c] = count;
+    const std::int64_t from = c + padding(axis);
+    for (std::int64_t tap = axis.window - 1; tap >= 0; --tap) {
+      const std::int64_t cell = tap * axis.dilation;
+      if ((from - cell) % axis.stride) continue;
+      offsets[count] = reach.back + from / axis.stride - cell / axis.stride;
+      taps[count++] = tap;
+    }
+  }
+  begins[axis.stride] = count;
+}
+
+// Writes `count` elements (at least one): even[0], odd[0], even[1], ...
+template <class Element, class V>
+LUMUS_INLINE void store_pair(Element* to, V even, V odd, std::int64_t count) {
+  using T = std::remove_cvref_t<decltype(even[0])>;
+  constexpr std::int64_t width = kLanes<T>;
+  const V low = interleave_low<T>(even, odd);
+  const V high = interleave_high<T>(even, odd);
+  if (count >= 2 * width) {
+    store_values(to, low);
+    store_values(to + width, high);
+  } else {
+    store_left(to, low, smaller(count, width));
+    if (count > width) store_left(to + width, high, count - width);
+  }
+}
+
+// The usual pool: windows of 2 by 2 side by side, without padding.
+LUMUS_INLINE bool is_halving(const PoolAxis& axis) {
+  return axis.window == 2 && axis.stride == 2 && axis.dilation == 1 && padding(axis) == 0 &&
+         axis.count == axis.length / 2;
+}
+LUMUS_INLINE bool is_halving(const PoolWindows& windows) {
+  return windows.axes[0].window == 1 && windows.axes[0].count == windows.axes[0].length &&
+         is_halving(windows.axes[1]) && is_halving(windows.axes[2]);
+}
+
+// Two vectors of elements in a row, of which `present` (at least one) are there.
+template <class T, class Element>
+LUMUS_INLINE void load_pair(const Element* from, std::int64_t present, Vec<T>* low, Vec<T>* high) {
+  constexpr std::int64_t width = kLanes<T>;
+  if (present >= 2 * width) {
+    *low = load_values(from);
+    *high = load_values(from + width);
+  } else {
+    *low = load_left(from, smaller(present, width), T(0));
+    *high = present > width ? load_left(from + width, present - width, T(0)) : Vec<T>{};
+  }
+}
+
+// Writes the cells of a row: sum(c, j) gives a vector of those at j * stride + c. `line` is room
+// for one of each c.
+template <class T, class Element, class Sum>
+LUMUS_INLINE void store_cells(std::int64_t stride, std::int64_t count, Element* to, T* line,
+                              const Sum& sum) {
+  constexpr std::int64_t width = kLanes<T>;
+  if (stride == 1) {
+    for_vectors<T>(count, [&]<bool kIsFull>(std::int64_t i, std::int64_t present) {
+      store_some<kIsFull>(to + i, sum(0, i), present);
+    });
+  } else if (stride == 2) {
+    for (std::int64_t i = 0; i < count; i += 2 * width) {
+      store_pair(to + i, sum(0, i / 2), sum(1, i / 2), count - i);
+    }
+  } else {
+    const std::int64_t positions = quotient_up(count, stride);
+    for (std::int64_t j = 0; j < positions; j += width) {
+      for (std::int64_t c = 0; c < stride; ++c) store<T>(line + c * width, sum(c, j));
+      const std::int64_t present = smaller(width * stride, count - j * stride);
+      std::int64_t lane = 0, c = 0;
+      for (std::int64_t i = 0; i < present; ++i) {
+        to[j * stride + i] = Narrow<Element>::from(line[c * width + lane]);
+        if (++c == stride) {
+          c = 0;
+          ++lane;
+        }
+      }
+    }
+  }
+}
+
+// Calls body(row, upper, has_rest) for rows [begin, end) of the outputs of all planes: `upper` is
+// the number of the first element of the two rows of input (of `width` elements) that a row halves,
+// and `has_rest` says that one that no window has follows them.
+template <class Body>
+LUMUS_INLINE void for_halved_rows(std::int64_t height, std::int64_t width, std::int64_t begin,
+                                  std::int64_t end, const Body& body) {
+  const std::int64_t rows = height / 2;
+  std::int64_t plane = begin / rows, row = begin % rows;
+  for (std::int64_t index = begin; index < end; ++index) {
+    const bool is_last = row + 1 == rows;
+    body(index, (plane * height + 2 * row) * width, is_last && height % 2);
+    row = is_last ? 0 : row + 1;
+    plane += is_last;
+  }
 }
 
 }  // namespace lumus::LUMUS_ISA

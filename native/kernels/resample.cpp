@@ -159,7 +159,7 @@ struct ResampleRows {
     auto* taps = taps_memory.as<RowTap<T>>();
     std::int64_t last_block = -1;
     for (std::int64_t index = begin; index < end; ++index) {
-      const RowNumber at = row_number(index, blocks, depth.count, height.count);
+      const RowWalk at(index, blocks, depth.count, height.count);
       if (at.block != last_block) {
         if (last_block >= 0) lines.clear();
         last_block = at.block;
