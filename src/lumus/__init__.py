@@ -6,7 +6,7 @@ See `lumus.tensor`, `lumus.Tensor.backward`, `lumus.nn`, `lumus.optim`. Exceptio
 """
 
 from lumus import _register as _register
-from lumus import data, errors, io, linalg, nn, optim, random
+from lumus import data, errors, fft, io, linalg, nn, optim, random
 from lumus.autograd.functional import grad, value_and_grad
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import enable_grad, is_grad_enabled, no_grad
@@ -227,6 +227,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "flip",
     "float16",
     "float32",

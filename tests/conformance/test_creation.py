@@ -78,3 +78,16 @@ def test_linspace_reaches_both_ends(dtype: DType, device: str, count: int) -> No
 @pytest.mark.parametrize("sides", [(3,), (2, 4), (4, 2), (0,), (1, 1)])
 def test_eye_is_numpys(dtype: DType, device: str, sides: tuple[int, ...]) -> None:
     check(lm.eye(*sides, dtype=dtype, device=device), np.eye(*sides), dtype, device)
+
+
+@DEVICES
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("count", [1, 2, 5, 8, 67])
+@pytest.mark.parametrize("distance", [1.0, 0.25, -3.0])
+def test_frequencies_are_numpys(dtype: DType, device: str, count: int, distance: float) -> None:
+    for name in ("fftfreq", "rfftfreq"):
+        made = getattr(lm.fft, name)(count, d=distance, dtype=dtype, device=device)
+        want = getattr(np.fft, name)(count, distance)
+        assert (made.dtype, made.device.name, made.shape) == (dtype, device, want.shape)
+        unit = {"float64": 1e-15, "float32": 1e-7, "float16": 1e-3, "bfloat16": 8e-3}[dtype.name]
+        np.testing.assert_allclose(elements(made), want, rtol=unit, atol=unit)

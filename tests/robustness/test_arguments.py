@@ -325,6 +325,29 @@ _LINALG: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+_PAIRS = lm.ones((3, 4, 2))
+_FFT: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    **{
+        name: (
+            lambda x, n, axis, norm, name=name: getattr(lm.fft, name)(x, n=n, axis=axis, norm=norm),
+            (X if name in ("rfft", "ihfft") else _PAIRS, 4, 1, "ortho"),
+        )
+        for name in ("fft", "hfft", "ifft", "ihfft", "irfft", "rfft")
+    },
+    **{
+        name: (
+            lambda x, s, axes, norm, name=name: getattr(lm.fft, name)(x, s=s, axes=axes, norm=norm),
+            (X if name == "rfftn" else _PAIRS, (4, 3), (0, 1), "forward"),
+        )
+        for name in ("fftn", "ifftn", "irfftn", "rfftn")
+    },
+    "fftfreq": (lambda n, d: lm.fft.fftfreq(n, d=d), (4, 0.5)),
+    "rfftfreq": (lambda n, d: lm.fft.rfftfreq(n, d=d), (4, 0.5)),
+    "fftshift": (lambda x, axes: lm.fft.fftshift(x, axes=axes), (X, 0)),
+    "ifftshift": (lambda x, axes: lm.fft.ifftshift(x, axes=axes), (X, 0)),
+}
+
+
 def _calls() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
     for name in lm.__all__:
         function = getattr(lm, name)
@@ -336,7 +359,7 @@ def _calls() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
             if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD
         ]
         yield name, function, _RIGHT.get(name, (X,) * len(needed))
-    for name, (function, right) in {**_OTHERS, **_LINALG}.items():
+    for name, (function, right) in {**_OTHERS, **_LINALG, **_FFT}.items():
         yield name, function, right
 
 
