@@ -9,6 +9,7 @@ Run: `python tools/fit_polynomials.py > native/kernels/math_coefficients.h` and 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -91,6 +92,21 @@ def erf_ratio(z: mpf) -> mpf:
     return mp.erf(x) / x - 1
 
 
+def odd_tail(function: Real) -> Real:
+    """(f(x) - x) / x**3 with z = x**2, for an odd f with slope 1 at 0."""
+
+    def tail(z: mpf) -> mpf:
+        x = mp.sqrt(z)
+        return (function(x) - x) / x**3
+
+    return tail
+
+
+def odd_weight(function: Real) -> Real:
+    """What makes an error of `odd_tail` relative to f."""
+    return series_safe(lambda z: z * mp.sqrt(z) / function(mp.sqrt(z)), 0)
+
+
 ERFC_CENTRE = mpf("2.5")
 
 
@@ -113,6 +129,66 @@ def erfc_range(low: str, high: str) -> tuple[mpf, mpf]:
 def log_erfc_tail(x: mpf) -> mpf:
     """-log(erfc(x)) / x - 1."""
     return -mp.log(mp.erfc(x)) / x - 1
+
+
+@functools.cache
+def erfinv_ratio(w: mpf) -> mpf:
+    """erfinv(x) / x with w = -log(1 - x**2)."""
+    if w == 0:
+        return mp.sqrt(mp.pi) / 2
+    x = mp.sqrt(-mp.expm1(-w))
+    if w < 5:
+        return mp.erfinv(x) / x
+    # Newton's method for log(erfc(y)) = log(1 - x).
+    log_complement = -w - mp.log1p(x)
+    y = mp.sqrt(w - mp.log(w) / 2)
+    for _ in range(60):
+        tail = mp.erfc(y)
+        step = (mp.log(tail) - log_complement) * tail * mp.exp(y * y) * mp.sqrt(mp.pi) / 2
+        y += step
+        if abs(step) < mpf(10) ** -50:
+            break
+    return y / x
+
+
+LGAMMA_CENTRE = mpf("1.75")
+
+
+def lgamma_ratio(t: mpf) -> mpf:
+    """lgamma(x) / ((x - 1) (x - 2)) with x = 1.75 + t."""
+    x = LGAMMA_CENTRE + t
+    if abs(x - 1) < mpf("1e-20"):
+        return mp.euler
+    if abs(x - 2) < mpf("1e-20"):
+        return 1 - mp.euler
+    return mp.loggamma(x) / ((x - 1) * (x - 2))
+
+
+def lgamma_tail(z: mpf) -> mpf:
+    """x times what Stirling's formula leaves of lgamma(x), with z = 1 / x**2."""
+    if z == 0:
+        return mpf(1) / 12
+    x = 1 / mp.sqrt(z)
+    return x * (mp.loggamma(x) - ((x - mpf(1) / 2) * mp.log(x) - x + mp.log(2 * mp.pi) / 2))
+
+
+DIGAMMA_ROOT = mp.findroot(mp.digamma, mpf("1.4616321449683623"))
+
+
+def digamma_ratio(t: mpf) -> mpf:
+    """digamma(x) / (x - root) with x = 1.5 + t."""
+    x = t + mpf("1.5")
+    if abs(x - DIGAMMA_ROOT) < mpf("1e-20"):
+        return mp.polygamma(1, DIGAMMA_ROOT)
+    return mp.digamma(x) / (x - DIGAMMA_ROOT)
+
+
+def digamma_tail(z: mpf) -> mpf:
+    """x**2 (log(x) - 1 / (2x) - digamma(x)) with z = 1 / x**2."""
+    if z == 0:
+        return mpf(1) / 12
+    x = 1 / mp.sqrt(z)
+    return x * x * (mp.log(x) - 1 / (2 * x) - mp.digamma(x))
 
 
 def fits() -> list[Fit]:
@@ -165,6 +241,65 @@ def fits() -> list[Fit]:
             *erfc32, scaled_erfc, one),
         Fit("kErfcF64", "(1 + 2x) exp(x^2) erfc(x) = 1 + P((x - 2.5) / (x + 2.5))", False, 24,
             *erfc64, scaled_erfc, one),
+        *inverse_and_hyperbolic_fits(),
+        *special_fits(),
+    ]  # fmt: skip
+
+
+def inverse_and_hyperbolic_fits() -> list[Fit]:
+    sixth, third = mpf(1) / 6, mpf(1) / 3
+    quarter = mpf("0.2501")
+    # The square of the tangent of pi / 8.
+    atan_high = (mp.sqrt(2) - 1) ** 2 * mpf("1.0001")
+    found: list[Fit] = []
+    for suffix, comment, asin_degree, atan_degree, sinh_degree in (
+        ("F64", "", 12, 10, 6),
+        ("InF64", ", for float32 results", 5, 4, 3),
+    ):
+        found += [
+            Fit(f"kAsin{suffix}", f"asin(x) = x + x^3 P(x^2), |x| <= 1/2{comment}", False,
+                asin_degree, mpf(0), quarter, series_safe(odd_tail(mp.asin), sixth),
+                odd_weight(mp.asin)),
+            Fit(f"kAtan{suffix}", f"atan(x) = x + x^3 P(x^2), |x| <= tan(pi / 8){comment}", False,
+                atan_degree, mpf(0), atan_high, series_safe(odd_tail(mp.atan), -third),
+                odd_weight(mp.atan)),
+            Fit(f"kSinh{suffix}", f"sinh(x) = x + x^3 P(x^2), |x| <= 1{comment}", False,
+                sinh_degree, mpf(0), mpf("1.0001"), series_safe(odd_tail(mp.sinh), sixth),
+                odd_weight(mp.sinh)),
+        ]  # fmt: skip
+    return found
+
+
+def special_fits() -> list[Fit]:
+    def of_root(centre: str) -> Real:
+        return lambda t: erfinv_ratio((t + mpf(centre)) ** 2)
+
+    def of_middle(t: mpf) -> mpf:
+        return erfinv_ratio(t + mpf("3.125"))
+
+    def relative_to(function: Real) -> Real:
+        return lambda t: 1 / function(t)
+
+    def near(low: str, high: str) -> tuple[mpf, mpf]:
+        return mpf(low), mpf(high)
+
+    return [
+        Fit("kErfinvNear", "erfinv(x) = x P(w - 3.125), w = -log(1 - x^2) <= 6.25", False, 24,
+            *near("-3.125", "3.125"), of_middle, relative_to(of_middle)),
+        Fit("kErfinvFar", "erfinv(x) = x P(sqrt(w) - 3.25), 6.25 <= w <= 16", False, 20,
+            *near("-0.7501", "0.7501"), of_root("3.25"), relative_to(of_root("3.25"))),
+        Fit("kErfinvFarther", "erfinv(x) = x P(sqrt(w) - 5), 16 <= w <= 36.1", False, 18,
+            *near("-1.0001", "1.01"), of_root("5"), relative_to(of_root("5"))),
+        Fit("kLgamma", "lgamma(x) = (x - 1) (x - 2) P(x - 1.75), 1 <= x <= 2.5", False, 24,
+            *near("-0.7501", "0.7501"), lgamma_ratio, relative_to(lgamma_ratio)),
+        Fit("kLgammaTail", "lgamma(x) = (x - 1/2) log(x) - x + log(2 pi) / 2 + P(1 / x^2) / x, "
+            "x >= 8", False, 5, *near("0", "0.015626"), lgamma_tail,
+            lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)) if z else mpf(0)),
+        Fit("kDigamma", "digamma(x) = (x - root) P(x - 1.5), 1 <= x <= 2", False, 22,
+            *near("-0.5001", "0.5001"), digamma_ratio, relative_to(digamma_ratio)),
+        Fit("kDigammaTail", "digamma(x) = log(x) - 1 / (2x) - P(1 / x^2) / x^2, x >= 8", False, 5,
+            *near("0", "0.015626"), digamma_tail,
+            lambda z: z / mp.digamma(1 / mp.sqrt(z)) if z else mpf(0)),
     ]  # fmt: skip
 
 

@@ -5,22 +5,6 @@
 namespace lumus::LUMUS_ISA {
 namespace {
 
-// Vector functions: `of` takes and gives Vec<float> or Vec<double>.
-#define LUMUS_UNARY(Name, expression) \
-  struct Name {                       \
-    template <class V>                \
-    LUMUS_INLINE V of(V x) {          \
-      return expression;              \
-    }                                 \
-  };
-#define LUMUS_BINARY(Name, expression) \
-  struct Name {                        \
-    template <class V>                 \
-    LUMUS_INLINE V of(V x, V y) {      \
-      return expression;               \
-    }                                  \
-  };
-
 LUMUS_UNARY(Absolute, absolute(x))
 LUMUS_UNARY(Ceil, ceil(x))
 LUMUS_UNARY(Cos, cos(x))
@@ -52,9 +36,6 @@ LUMUS_BINARY(Multiply, x* y)
 LUMUS_BINARY(Power, pow(x, y))
 LUMUS_BINARY(Remainder, remainder(x, y))
 LUMUS_BINARY(Subtract, x - y)
-
-#undef LUMUS_UNARY
-#undef LUMUS_BINARY
 
 // Element functions that give booleans: exact, so the compiler may make vectors of them as it
 // likes.
@@ -205,7 +186,8 @@ StepFunction find_pair_step(Opcode inner, Opcode outer, bool is_reversed, DType 
 }
 
 StepFunction find_float_step(Opcode opcode, DType dtype) {
-  return dtype == DType::float32 ? find<float>(opcode) : find<double>(opcode);
+  const StepFunction found = dtype == DType::float32 ? find<float>(opcode) : find<double>(opcode);
+  return found != nullptr ? found : find_special_step(opcode, dtype);
 }
 
 }  // namespace lumus::LUMUS_ISA

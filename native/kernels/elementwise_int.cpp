@@ -52,6 +52,10 @@ LUMUS_INTEGER(Minimum, (T x, T y), x < y ? x : y)
 LUMUS_INTEGER(Absolute, (T x), x < 0 ? 0u - Unsigned<T>(x) : Unsigned<T>(x))
 LUMUS_INTEGER(Sign, (T x), (x > 0) - (x < 0))
 LUMUS_INTEGER(Copy, (T x), x)
+LUMUS_INTEGER(BitwiseAnd, (T x, T y), x& y)
+LUMUS_INTEGER(BitwiseInvert, (T x), ~x)
+LUMUS_INTEGER(BitwiseOr, (T x, T y), x | y)
+LUMUS_INTEGER(BitwiseXor, (T x, T y), x ^ y)
 
 LUMUS_TEST(Equal, (T x, T y), x == y)
 LUMUS_TEST(NotEqual, (T x, T y), x != y)
@@ -117,6 +121,44 @@ struct Remainder {
   }
 };
 
+// The remainder of a division that rounds towards zero.
+struct Fmod {
+  template <class T>
+  LUMUS_INLINE T of(T x, T y) {
+    if constexpr (sizeof(T) == 8) {
+      return y == 0 || y == -1 ? T(0) : x % y;
+    } else {
+      const double number = static_cast<double>(x);
+      const double divisor = y == 0 ? 1.0 : static_cast<double>(y);
+      const double rest = number - __builtin_trunc(number / divisor) * divisor;
+      return y == 0 ? T(0) : static_cast<T>(static_cast<std::int32_t>(rest));
+    }
+  }
+};
+
+// By a negative count, or by the width and more, all bits are shifted out.
+template <class T>
+constexpr Unsigned<T> kWidth = 8 * sizeof(T);
+struct LeftShift {
+  template <class T>
+  LUMUS_INLINE T of(T x, T y) {
+    const Unsigned<T> count = static_cast<Unsigned<T>>(y);
+    const Unsigned<T> bits = static_cast<Unsigned<T>>(x);
+    return count < kWidth<T> ? static_cast<T>(static_cast<std::uint64_t>(bits) << count) : T(0);
+  }
+};
+struct RightShift {
+  template <class T>
+  LUMUS_INLINE T of(T x, T y) {
+    const Unsigned<T> count = static_cast<Unsigned<T>>(y);
+    if constexpr (!kIsSigned<T>) {
+      return count < kWidth<T> ? static_cast<T>(x >> count) : T(0);
+    } else {
+      return static_cast<T>(x >> (count < kWidth<T> ? count : kWidth<T> - 1));
+    }
+  }
+};
+
 struct Power {
   template <class T>
   LUMUS_INLINE T of(T base, T exponent) {
@@ -160,6 +202,18 @@ StepFunction find(Opcode opcode) {
       return unary_elements<T, T, Absolute>;
     case Opcode::add:
       return binary_elements<U, U, Add>;
+    case Opcode::bitwise_and:
+      return binary_elements<U, U, BitwiseAnd>;
+    case Opcode::bitwise_invert:
+      return unary_elements<U, U, BitwiseInvert>;
+    case Opcode::bitwise_left_shift:
+      return binary_elements<T, T, LeftShift>;
+    case Opcode::bitwise_or:
+      return binary_elements<U, U, BitwiseOr>;
+    case Opcode::bitwise_right_shift:
+      return binary_elements<T, T, RightShift>;
+    case Opcode::bitwise_xor:
+      return binary_elements<U, U, BitwiseXor>;
     case Opcode::ceil:
     case Opcode::floor:
     case Opcode::round:
@@ -169,6 +223,8 @@ StepFunction find(Opcode opcode) {
       return binary_elements<U, Flag, Equal>;
     case Opcode::floor_divide:
       return binary_elements<T, T, FloorDivide>;
+    case Opcode::fmod:
+      return binary_elements<T, T, Fmod>;
     case Opcode::greater:
       return binary_elements<T, Flag, Swapped<Less>>;
     case Opcode::greater_equal:

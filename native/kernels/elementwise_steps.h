@@ -9,6 +9,7 @@ namespace lumus::LUMUS_ISA {
 
 // Null when the type has no such instruction.
 StepFunction find_float_step(Opcode opcode, DType dtype);
+StepFunction find_special_step(Opcode opcode, DType dtype);
 StepFunction find_pair_step(Opcode inner, Opcode outer, bool is_reversed, DType dtype);
 StepFunction find_integer_step(Opcode opcode, DType dtype);  // booleans included
 StepFunction find_cast_step(DType source, DType target);
@@ -106,5 +107,21 @@ void pair_vectors(std::byte* result, const std::byte* first, const std::byte* se
     result += LUMUS_VECTOR_BYTES;
   }
 }
+
+// Vector functions: `of` takes and gives Vec<float> or Vec<double>.
+#define LUMUS_UNARY(Name, expression) \
+  struct Name {                       \
+    template <class V>                \
+    LUMUS_INLINE V of(V x) {          \
+      return expression;              \
+    }                                 \
+  };
+#define LUMUS_BINARY(Name, expression) \
+  struct Name {                        \
+    template <class V>                 \
+    LUMUS_INLINE V of(V x, V y) {      \
+      return expression;               \
+    }                                  \
+  };
 
 }  // namespace lumus::LUMUS_ISA

@@ -351,6 +351,14 @@ LUMUS_INLINE f32v narrow(f64v lower, f64v upper) {
 #endif
 }
 
+// A function of float32 from one of float64.
+#define LUMUS_THROUGH_F64(name, wide_name)                             \
+  LUMUS_INLINE f32v name(f32v x) {                                     \
+    const F64Pair wide = widen(x);                                     \
+    const f64v lower = wide_name(wide.hi), upper = wide_name(wide.lo); \
+    return narrow(lower, upper);                                       \
+  }
+
 // ---- remainders ---------------------------------------------------------------------------------
 
 // Lanes whose quotient is too long for one step; kept out of line, and rare.

@@ -1,8 +1,9 @@
-// erf, erfc.
+// erf, erfc, erfinv.
 //
 // erf, float32: 1 - exp(-(|x| + |x| P(|x|))); float64: x + x P(x^2) up to 1, then 1 - erfc(|x|).
 // erfc(|x|) = exp(-x^2) (1 + P(t)) / (1 + 2|x|) with t = (|x| - 2.5) / (|x| + 2.5): one polynomial
 // from 0 to the underflow; x^2 is carried in two parts, since exp would magnify its rounding.
+// erfinv(x) = x P(w), w = -log(1 - x^2), in three pieces (in the root of w from 6.25 up).
 #pragma once
 
 #include "kernels/math_basic.h"
@@ -61,5 +62,20 @@ LUMUS_INLINE f32v erfc(f32v x) {
   const f32v small = 1.0f - fma(polynomial(x * x, kErfF32), x, x);
   return a < 0.5f ? small : large;
 }
+
+// Vectors with a lane beyond 6.25 or 16 pay for the pieces there; others do not.
+LUMUS_INLINE f64v erfinv(f64v x) {
+  const f64v a = absolute(x);
+  const f64v w = -log((1.0 - a) * (1.0 + a));
+  f64v ratio = polynomial(w - 3.125, kErfinvNear);
+  if (any(w > 6.25)) {
+    const f64v root = sqrt(w);
+    ratio = w > 6.25 ? polynomial(root - 3.25, kErfinvFar) : ratio;
+    if (any(w > 16.0)) ratio = w > 16.0 ? polynomial(root - 5.0, kErfinvFarther) : ratio;
+  }
+  const f64v edge = a == 1.0 ? f64_constant(kInfinityF64) : f64_constant(kNanF64);
+  return a < 1.0 ? x * ratio : copysign(edge, x);
+}
+LUMUS_THROUGH_F64(erfinv, erfinv)
 
 }  // namespace lumus::LUMUS_ISA

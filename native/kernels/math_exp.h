@@ -1,4 +1,4 @@
-// exp, expm1, sigmoid, tanh.
+// exp, exp2, expm1, sigmoid, tanh.
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2, where n is found by adding 1.5 * 2^23 (2^52), whose last
 // bits then hold the integer n; exp(r) = 1 + r + r^2 P(r); the power of two is applied in steps
@@ -87,6 +87,24 @@ LUMUS_INLINE f64v exp_in_range(f64v x) {
 // Beyond the bounds the result is 0 or infinite in either case.
 LUMUS_INLINE f32v exp(f32v x) { return exp_in_range(clamp(x, -104.0f, 89.0f)); }
 LUMUS_INLINE f64v exp(f64v x) { return exp_in_range(clamp(x, -746.0, 710.0)); }
+
+// 2^x = 2^n e^(r ln 2) with n the nearest integer to x; exact for integers.
+LUMUS_INLINE f32v exp2(f32v x) {
+  const f32v in_reach = clamp(x, -151.0f, 129.0f);
+  const f32v n = round_even(in_reach);
+  const f32v r = (in_reach - n) * 0x1.62e43p-1f;
+  const f32v tail = fma(polynomial(r, kExpF32), r * r, r);
+  return scale(tail + 1.0f, n);
+}
+LUMUS_INLINE f64v exp2(f64v x) {
+  const f64v in_reach = clamp(x, -1076.0, 1025.0);
+  const f64v n = round_even(in_reach);
+  const f64v fraction = in_reach - n;
+  const F64Pair r = two_product(fraction, f64_constant(0x1.62e42fefa39efp-1));
+  const f64v r_low = fma(fraction, f64_constant(0x1.abc9e3b39803fp-56), r.lo);
+  const f64v tail = fma(polynomial(r.hi, kExpF64), r.hi * r.hi, r_low) + r.hi;
+  return scale(tail + 1.0, n);
+}
 
 // exp(x) - 1 as hi + lo with about 8 spare bits, for x whose 2^n is a normal number.
 LUMUS_INLINE F32Pair expm1_pair(F32Reduced part, f32v power) {

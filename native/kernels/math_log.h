@@ -1,9 +1,11 @@
-// log, log1p, pow.
+// log, log1p, log2, log10, pow.
 //
 // x = 2^k m with m around 1. float32: log(1 + f) = f - f^2 / 2 + f^3 P(f), f = m - 1, m in [2/3,
 // 4/3). float64: log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + w P(w))), s = f / (2 + f), w = s^2, m in
 // [sqrt(1/2), sqrt(2)). In both the large terms are exact and the small ones are summed first.
-// pow: exp(y log|x|) with the logarithm in two float64 (about 2^-65), or, for float32, in one.
+// log2, log10: the logarithm in two numbers times 1 / log(base) in two, so that powers of the base
+// give integers. pow: exp(y log|x|) with the logarithm in two float64 (about 2^-65), or, for
+// float32, in one.
 #pragma once
 
 #include "kernels/math_basic.h"
@@ -106,14 +108,80 @@ LUMUS_INLINE f32v log1p(f32v x) {
   if (any(is_unusual(one_plus.hi))) result = log_edges(one_plus.hi, result);
   return absolute(x) < 0x1p-30f ? x : result;
 }
+// log(hi + lo) + k ln 2 for lo far below hi; the edges are those of log(hi).
+LUMUS_INLINE f64v log_of_pair(f64v hi, f64v lo, f64v k) {
+  const F64Split part = split_exponent(hi);
+  const f64v scaled = lo * power_of_two(-clamp(part.k, -1020.0, 1020.0));
+  const F64Pair f = fast_two_sum(part.m - 1.0, scaled);
+  const f64v result = log_sum(part.k + k, f.hi, f.lo);
+  return any(is_unusual(hi)) ? log_edges(hi, result) : result;
+}
 LUMUS_INLINE f64v log1p(f64v x) {
   const F64Pair one_plus = two_sum(x, f64_constant(1.0));
-  const F64Split part = split_exponent(one_plus.hi);
-  const f64v scaled = one_plus.lo * power_of_two(-clamp(part.k, -1020.0, 1020.0));
-  const F64Pair f = fast_two_sum(part.m - 1.0, scaled);
-  f64v result = log_sum(part.k, f.hi, f.lo);
-  if (any(is_unusual(one_plus.hi))) result = log_edges(one_plus.hi, result);
+  const f64v result = log_of_pair(one_plus.hi, one_plus.lo, f64v{});
   return absolute(x) < 0x1p-60 ? x : result;
+}
+
+// ---- other bases --------------------------------------------------------------------------------
+
+// 1 / log(base), and log_base(2), each in two parts; the high part of the latter times k is exact.
+struct Base {
+  double inverse, inverse_low, of_two, of_two_low;
+};
+constexpr Base kBaseTwo = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0};
+constexpr Base kBaseTen = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f8p-2,
+                           -0x1.80433b83b532ap-44};
+
+// k log_base(2) + log_base(1 + f).
+LUMUS_INLINE f64v log_sum_in(Base base, f64v k, f64v f) {
+  const f64v s = f / (f + 2.0);
+  const f64v w = s * s;
+  const F64Pair square = two_product(f, f);
+  const f64v half_square = 0.5 * square.hi;
+  const f64v rest = s * fma(polynomial(w, kLogF64), w, half_square);
+  const F64Pair head = fast_two_sum(f, -half_square);
+  const F64Pair natural = fast_two_sum(head.hi, head.lo + (rest - 0.5 * square.lo));
+  const F64Pair product = two_product(natural.hi, f64_constant(base.inverse));
+  const f64v product_low =
+      product.lo + fma(natural.hi, f64_constant(base.inverse_low), natural.lo * base.inverse);
+  const F64Pair sum = fast_two_sum(k * base.of_two, product.hi);
+  return sum.hi + (sum.lo + (product_low + k * base.of_two_low));
+}
+
+LUMUS_INLINE f64v log_in(Base base, f64v x) {
+  const bool unusual = any(is_unusual(x));
+  f64v normal = x, offset = {};
+  if (__builtin_expect(unusual, 0)) {
+    const i64v tiny = x < 0x1p-1022;
+    normal = tiny ? x * 0x1p54 : x;
+    offset = tiny ? f64_constant(-54.0) : offset;
+  }
+  const F64Split part = split_exponent(normal);
+  const f64v result = log_sum_in(base, part.k + offset, part.m - 1.0);
+  return __builtin_expect(unusual, 0) ? log_edges(x, result) : result;
+}
+LUMUS_INLINE f64v log2(f64v x) { return log_in(kBaseTwo, x); }
+LUMUS_INLINE f64v log10(f64v x) { return log_in(kBaseTen, x); }
+
+// For positive normal x, with a relative error near 2^-31.
+LUMUS_INLINE f64v log2_for_f32(f64v x) {
+  const F64Split part = split_exponent(x);
+  const f64v f = part.m - 1.0;
+  const f64v s = f / (f + 2.0);
+  return fma(polynomial(s * s, kLog2InF64), s, part.k);
+}
+// A subnormal float32 is a normal float64.
+LUMUS_INLINE f32v log2(f32v x) {
+  const F64Pair wide = widen(x);
+  const f32v result = narrow(log2_for_f32(wide.hi), log2_for_f32(wide.lo));
+  return any(is_unusual(x)) ? log_edges(x, result) : result;
+}
+LUMUS_INLINE f32v log10(f32v x) {
+  constexpr double log10_of_two = 0x1.34413509f79ffp-2;
+  const F64Pair wide = widen(x);
+  const f32v result =
+      narrow(log2_for_f32(wide.hi) * log10_of_two, log2_for_f32(wide.lo) * log10_of_two);
+  return any(is_unusual(x)) ? log_edges(x, result) : result;
 }
 
 // ---- pow ----------------------------------------------------------------------------------------
@@ -208,11 +276,7 @@ LUMUS_INLINE f64v pow(f64v x, f64v y) {
 
 // x^y for positive normal x with a relative error near 2^-31; y log2 x beyond reach is clamped.
 LUMUS_INLINE f64v power_for_f32(f64v x, f64v y) {
-  const F64Split part = split_exponent(x);
-  const f64v f = part.m - 1.0;
-  const f64v s = f / (f + 2.0);
-  const f64v logarithm = fma(polynomial(s * s, kLog2InF64), s, part.k);
-  const f64v exponent = clamp(y * logarithm, -200.0, 200.0);
+  const f64v exponent = clamp(y * log2_for_f32(x), -200.0, 200.0);
   const f64v n = (exponent + kRoundF64) - kRoundF64;
   const f64v r = exponent - n;
   return fma(polynomial(r, kExp2InF64), r, f64_constant(1.0)) * power_of_two(n);

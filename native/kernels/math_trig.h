@@ -1,4 +1,4 @@
-// sin, cos.
+// sin, cos, tan.
 //
 // x = n pi/2 + (r + r_low). Up to 2^20 the multiple of pi/2 is taken off in four parts, the first
 // three of 33 bits, so that their products with n are exact. A vector with a larger lane goes
@@ -122,7 +122,10 @@ LUMUS_INLINE F64Angle reduce_angle(f64v x) {
   return angle;
 }
 
-LUMUS_INLINE f64v sin_or_cos(F64Angle angle, i64v quadrant) {
+struct F64SinCos {
+  f64v sine, cosine;
+};
+LUMUS_INLINE F64SinCos sin_and_cos(F64Angle angle) {
   const f64v r = angle.r;
   const f64v z = r * r;
   const f64v half_z = 0.5 * z;
@@ -130,8 +133,12 @@ LUMUS_INLINE f64v sin_or_cos(F64Angle angle, i64v quadrant) {
   const f64v sine = r + fma(polynomial(z, kSinF64), z * r, angle.r_low * (1.0 - half_z));
   const f64v flat = 1.0 - half_z;
   const f64v rest = ((1.0 - flat) - half_z) + fma(polynomial(z, kCosF64), z * z, -r * angle.r_low);
-  const f64v cosine = flat + rest;
-  const f64v result = (quadrant & 1) != 0 ? cosine : sine;
+  return {sine, flat + rest};
+}
+
+LUMUS_INLINE f64v sin_or_cos(F64Angle angle, i64v quadrant) {
+  const F64SinCos both = sin_and_cos(angle);
+  const f64v result = (quadrant & 1) != 0 ? both.cosine : both.sine;
   return from_bits(bits(result) ^ (quadrant >> 1 << 63));
 }
 
@@ -144,6 +151,15 @@ LUMUS_INLINE f64v cos(f64v x) {
   return sin_or_cos(angle, angle.quadrant + 1);
 }
 
+// tan(x + pi/2) = -1 / tan(x).
+LUMUS_INLINE f64v tan(f64v x) {
+  const F64Angle angle = reduce_angle(x);
+  const F64SinCos both = sin_and_cos(angle);
+  const i64v is_odd = (angle.quadrant & 1) != 0;
+  const f64v result = (is_odd ? -both.cosine : both.sine) / (is_odd ? both.sine : both.cosine);
+  return x == 0.0 ? x : result;
+}
+
 // For float32 results: pi/2 in two parts (33 + 53 bits) is enough.
 LUMUS_INLINE F64Angle reduce_angle_for_f32(f64v x) {
   const f64v shifted = fma(x, f64_constant(kTwoOverPi), f64_constant(kRoundF64));
@@ -154,15 +170,27 @@ LUMUS_INLINE F64Angle reduce_angle_for_f32(f64v x) {
   return angle;
 }
 
-LUMUS_INLINE f64v sin_or_cos_for_f32(f64v x, std::int64_t turn) {
-  const F64Angle angle = reduce_angle_for_f32(x);
-  const i64v quadrant = angle.quadrant + turn;
+LUMUS_INLINE F64SinCos sin_and_cos_for_f32(F64Angle angle) {
   const f64v z = angle.r * angle.r;
   const f64v sine = fma(polynomial(z, kSinInF64), z * angle.r, angle.r);
   const f64v cosine =
       fma(polynomial(z, kCosInF64), z * z, fma(z, f64_constant(-0.5), f64_constant(1.0)));
-  const f64v result = (quadrant & 1) != 0 ? cosine : sine;
+  return {sine, cosine};
+}
+
+LUMUS_INLINE f64v sin_or_cos_for_f32(f64v x, std::int64_t turn) {
+  const F64Angle angle = reduce_angle_for_f32(x);
+  const i64v quadrant = angle.quadrant + turn;
+  const F64SinCos both = sin_and_cos_for_f32(angle);
+  const f64v result = (quadrant & 1) != 0 ? both.cosine : both.sine;
   return from_bits(bits(result) ^ (quadrant >> 1 << 63));
+}
+
+LUMUS_INLINE f64v tan_for_f32(f64v x) {
+  const F64Angle angle = reduce_angle_for_f32(x);
+  const F64SinCos both = sin_and_cos_for_f32(angle);
+  const i64v is_odd = (angle.quadrant & 1) != 0;
+  return (is_odd ? -both.cosine : both.sine) / (is_odd ? both.sine : both.cosine);
 }
 
 LUMUS_INLINE f32v sin(f32v x) {
@@ -173,6 +201,11 @@ LUMUS_INLINE f32v sin(f32v x) {
 LUMUS_INLINE f32v cos(f32v x) {
   const F64Pair wide = widen(x);
   return narrow(sin_or_cos_for_f32(wide.hi, 1), sin_or_cos_for_f32(wide.lo, 1));
+}
+LUMUS_INLINE f32v tan(f32v x) {
+  const F64Pair wide = widen(x);
+  const f32v result = narrow(tan_for_f32(wide.hi), tan_for_f32(wide.lo));
+  return x == 0.0f ? x : result;
 }
 
 }  // namespace lumus::LUMUS_ISA
