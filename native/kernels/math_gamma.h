@@ -150,7 +150,7 @@ LUMUS_INLINE F64Digamma digamma_parts(f64v x) {
   if (any(is_negative)) result = is_negative ? zeta_of_negative(s, q) : result;
   result = q == 0.0 ? f64_constant(kInfinityF64) : result;
   result = s == 1.0 ? f64_constant(kInfinityF64) : result;
-  result = s < 1.0 ? f64_constant(kNanF64) : result;
+  result = (s < 1.0) | (q == -kInfinityF64) ? f64_constant(kNanF64) : result;
   return is_nan(s) | is_nan(q) ? s + q : result;
 }
 

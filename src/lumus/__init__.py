@@ -27,6 +27,12 @@ from lumus.core.kinds import Bool, Float, Int
 from lumus.core.runtime import build_info, empty_cache, memory_stats, num_threads, set_num_threads
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
+from lumus.ops.bitwise.bitwise_and import bitwise_and
+from lumus.ops.bitwise.bitwise_invert import bitwise_invert
+from lumus.ops.bitwise.bitwise_left_shift import bitwise_left_shift
+from lumus.ops.bitwise.bitwise_or import bitwise_or
+from lumus.ops.bitwise.bitwise_right_shift import bitwise_right_shift
+from lumus.ops.bitwise.bitwise_xor import bitwise_xor
 from lumus.ops.compare.equal import equal
 from lumus.ops.compare.greater import greater
 from lumus.ops.compare.greater_equal import greater_equal
@@ -54,29 +60,45 @@ from lumus.ops.create.full import (
 )
 from lumus.ops.create.tensor import tensor
 from lumus.ops.elementwise.abs import abs
+from lumus.ops.elementwise.acos import acos
+from lumus.ops.elementwise.acosh import acosh
 from lumus.ops.elementwise.add import add
 from lumus.ops.elementwise.affine import affine
+from lumus.ops.elementwise.asin import asin
+from lumus.ops.elementwise.asinh import asinh
 from lumus.ops.elementwise.astype import astype
+from lumus.ops.elementwise.atan import atan
+from lumus.ops.elementwise.atan2 import atan2
+from lumus.ops.elementwise.atanh import atanh
 from lumus.ops.elementwise.ceil import ceil
 from lumus.ops.elementwise.celu import celu
 from lumus.ops.elementwise.clip import clip
 from lumus.ops.elementwise.cos import cos
+from lumus.ops.elementwise.cosh import cosh
+from lumus.ops.elementwise.digamma import digamma
 from lumus.ops.elementwise.divide import divide
 from lumus.ops.elementwise.elu import elu
 from lumus.ops.elementwise.erf import erf
 from lumus.ops.elementwise.erfc import erfc
+from lumus.ops.elementwise.erfinv import erfinv
 from lumus.ops.elementwise.exp import exp
+from lumus.ops.elementwise.exp2 import exp2
 from lumus.ops.elementwise.expm1 import expm1
 from lumus.ops.elementwise.floor import floor
 from lumus.ops.elementwise.floor_divide import floor_divide
+from lumus.ops.elementwise.fmod import fmod
 from lumus.ops.elementwise.gelu import gelu
 from lumus.ops.elementwise.hardsigmoid import hardsigmoid
 from lumus.ops.elementwise.hardswish import hardswish
 from lumus.ops.elementwise.hardtanh import hardtanh
+from lumus.ops.elementwise.hypot import hypot
 from lumus.ops.elementwise.leaky_relu import leaky_relu
 from lumus.ops.elementwise.lerp import lerp
+from lumus.ops.elementwise.lgamma import lgamma
 from lumus.ops.elementwise.log import log
 from lumus.ops.elementwise.log1p import log1p
+from lumus.ops.elementwise.log2 import log2
+from lumus.ops.elementwise.log10 import log10
 from lumus.ops.elementwise.logaddexp import logaddexp
 from lumus.ops.elementwise.logsigmoid import logsigmoid
 from lumus.ops.elementwise.maximum import maximum
@@ -85,6 +107,7 @@ from lumus.ops.elementwise.mish import mish
 from lumus.ops.elementwise.multiply import multiply
 from lumus.ops.elementwise.nan_to_num import nan_to_num
 from lumus.ops.elementwise.negative import negative
+from lumus.ops.elementwise.polygamma import polygamma
 from lumus.ops.elementwise.pow import pow
 from lumus.ops.elementwise.prelu import prelu
 from lumus.ops.elementwise.reciprocal import reciprocal
@@ -98,12 +121,14 @@ from lumus.ops.elementwise.sigmoid import sigmoid
 from lumus.ops.elementwise.sign import sign
 from lumus.ops.elementwise.silu import silu
 from lumus.ops.elementwise.sin import sin
+from lumus.ops.elementwise.sinh import sinh
 from lumus.ops.elementwise.softplus import softplus
 from lumus.ops.elementwise.softshrink import softshrink
 from lumus.ops.elementwise.softsign import softsign
 from lumus.ops.elementwise.sqrt import sqrt
 from lumus.ops.elementwise.square import square
 from lumus.ops.elementwise.subtract import subtract
+from lumus.ops.elementwise.tan import tan
 from lumus.ops.elementwise.tanh import tanh
 from lumus.ops.elementwise.trunc import trunc
 from lumus.ops.elementwise.where import where
@@ -183,6 +208,8 @@ __all__ = [
     "Spec",
     "Tensor",
     "abs",
+    "acos",
+    "acosh",
     "add",
     "affine",
     "all",
@@ -191,8 +218,19 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "asin",
+    "asinh",
     "astype",
+    "atan",
+    "atan2",
+    "atanh",
     "bfloat16",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "bool_",
     "broadcast_arrays",
     "broadcast_to",
@@ -204,6 +242,7 @@ __all__ = [
     "concat",
     "copy",
     "cos",
+    "cosh",
     "count_nonzero",
     "cummax",
     "cummin",
@@ -212,6 +251,7 @@ __all__ = [
     "data",
     "diag",
     "diagonal",
+    "digamma",
     "divide",
     "einsum",
     "elu",
@@ -222,8 +262,10 @@ __all__ = [
     "equal",
     "erf",
     "erfc",
+    "erfinv",
     "errors",
     "exp",
+    "exp2",
     "expand_dims",
     "expm1",
     "eye",
@@ -234,6 +276,7 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "fmod",
     "from_dlpack",
     "from_numpy",
     "full",
@@ -245,6 +288,7 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hypot",
     "index_add",
     "int16",
     "int32",
@@ -260,10 +304,13 @@ __all__ = [
     "lerp",
     "less",
     "less_equal",
+    "lgamma",
     "linalg",
     "linspace",
     "log",
+    "log10",
     "log1p",
+    "log2",
     "log_softmax",
     "logaddexp",
     "logcumsumexp",
@@ -299,6 +346,7 @@ __all__ = [
     "outer",
     "pad",
     "permute_dims",
+    "polygamma",
     "pow",
     "prelu",
     "prod",
@@ -321,6 +369,7 @@ __all__ = [
     "sign",
     "silu",
     "sin",
+    "sinh",
     "softmax",
     "softplus",
     "softshrink",
@@ -336,6 +385,7 @@ __all__ = [
     "sum",
     "take",
     "take_along_axis",
+    "tan",
     "tanh",
     "tensor",
     "tensordot",

@@ -87,6 +87,19 @@ def test_quotient_and_remainder_give_the_dividend_L7(dtype):
     check_exact(x // y, a // b)
 
 
+def test_fmod_has_the_sign_of_the_dividend_L9(device):
+    x, y = leaf([-7.5, 7.5, -3.0, 6.0], device), leaf([2.0, -2.0, 3.0, -2.0], device)
+    z = lm.fmod(x, y)
+    check_bits(z, [-1.5, 1.5, -0.0, 0.0])
+    dx, dy = gradients(z, x, y)
+    check_exact(dx, [1.0] * 4)
+    check_exact(dy, [3.0, 3.0, 1.0, 3.0])
+    # The quotient of these rounds to 10, but what it holds is 9 whole divisors.
+    x, y = leaf([0.9999999999999999], device, lm.float64), leaf([0.1], device, lm.float64)
+    for function in (lm.fmod, lm.remainder):
+        check_exact(gradients(function(x, y), y)[0], [-9.0])
+
+
 def test_float_remainder_has_the_sign_of_the_divisor_L9(device):
     a, b = constant([-7.5, 5.5, -3.0, 6.0], device), constant([2.0, -2.0, 3.0, -2.0], device)
     check_bits(a % b, [0.5, -0.5, 0.0, -0.0])

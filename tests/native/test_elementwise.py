@@ -107,6 +107,20 @@ def int_remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(y == 0, 0, np.remainder(x, divisor(y))).astype(x.dtype)
 
 
+def int_fmod(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.where(y == 0, 0, np.fmod(x, divisor(y))).astype(x.dtype)
+
+
+def shifted_left(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    inside = (y >= 0) & (y < 8 * x.itemsize)
+    return np.where(inside, x << np.where(inside, y, 0), 0).astype(x.dtype)
+
+
+def shifted_right(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    inside = (y >= 0) & (y < 8 * x.itemsize)
+    return np.where(inside, x >> np.where(inside, y, 0), -(x < 0).astype(int)).astype(x.dtype)
+
+
 def special_function(name: str):
     scipy_special = pytest.importorskip("scipy.special")
     return getattr(scipy_special, name)
@@ -131,6 +145,7 @@ EXACT_UNARY = {
     "isinf": (np.isinf, FLOATS),
     "isfinite": (np.isfinite, FLOATS),
     "logical_not": (np.logical_not, ("bool",)),
+    "bitwise_invert": (np.invert, INTS),
 }
 EXACT_BINARY = {
     "add": (np.add, FLOATS + INTS),
@@ -148,6 +163,12 @@ EXACT_BINARY = {
     "floor_divide": (floor_division, INTS),
     "remainder": (int_remainder, INTS),
     "power": (wrapping_power, INTS),
+    "fmod": (int_fmod, INTS),
+    "bitwise_and": (np.bitwise_and, INTS),
+    "bitwise_or": (np.bitwise_or, INTS),
+    "bitwise_xor": (np.bitwise_xor, INTS),
+    "bitwise_left_shift": (shifted_left, INTS),
+    "bitwise_right_shift": (shifted_right, INTS),
     "logical_and": (np.logical_and, ("bool",)),
     "logical_or": (np.logical_or, ("bool",)),
     "logical_xor": (np.logical_xor, ("bool",)),
@@ -169,6 +190,9 @@ CLOSE_BINARY = {
     "power": np.power,
     "floor_divide": np.floor_divide,
     "remainder": np.remainder,
+    "fmod": np.fmod,
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
 }
 
 

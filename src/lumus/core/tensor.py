@@ -73,6 +73,11 @@ def _reflected(name: str, y: Any, x: Tensor[Any]) -> Any:
     return NotImplemented if other is None else apply(name, other, x)
 
 
+def _of_bits(name: str, x: Tensor[Any]) -> str:
+    """The op of an operator that masks and ints share."""
+    return f"logical_{name}" if x.spec.dtype.kind == "bool" else f"bitwise_{name}"
+
+
 def _power(x: Tensor[Any], p: Any) -> Any:
     """The power by the public function, which refuses negative powers of Ints."""
     power = operand(x, p, "pow")
@@ -536,32 +541,66 @@ class Tensor(Generic[K]):
             return apply("not_equal", self, other)  # pyright: ignore[reportArgumentType]
         return _binary("not_equal", self, other)
 
-    def __and__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
-        if other.__class__ is Tensor:
-            return apply("logical_and", self, other)  # pyright: ignore[reportArgumentType]
-        return _binary("logical_and", self, other)
+    @overload
+    def __and__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]: ...
+    @overload
+    def __and__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
+    def __and__(self, other: Any) -> Any:
+        return _binary(_of_bits("and", self), self, other)
 
-    def __rand__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
-        return _reflected("logical_and", other, self)
+    @overload
+    def __rand__(self: Tensor[Bool], other: bool) -> Tensor[Bool]: ...
+    @overload
+    def __rand__(self: Tensor[Int], other: int) -> Tensor[Int]: ...
+    def __rand__(self, other: Any) -> Any:
+        return _reflected(_of_bits("and", self), other, self)
 
-    def __or__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
-        if other.__class__ is Tensor:
-            return apply("logical_or", self, other)  # pyright: ignore[reportArgumentType]
-        return _binary("logical_or", self, other)
+    @overload
+    def __or__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]: ...
+    @overload
+    def __or__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
+    def __or__(self, other: Any) -> Any:
+        return _binary(_of_bits("or", self), self, other)
 
-    def __ror__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
-        return _reflected("logical_or", other, self)
+    @overload
+    def __ror__(self: Tensor[Bool], other: bool) -> Tensor[Bool]: ...
+    @overload
+    def __ror__(self: Tensor[Int], other: int) -> Tensor[Int]: ...
+    def __ror__(self, other: Any) -> Any:
+        return _reflected(_of_bits("or", self), other, self)
 
-    def __xor__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]:
-        if other.__class__ is Tensor:
-            return apply("logical_xor", self, other)  # pyright: ignore[reportArgumentType]
-        return _binary("logical_xor", self, other)
+    @overload
+    def __xor__(self: Tensor[Bool], other: Tensor[Bool] | bool) -> Tensor[Bool]: ...
+    @overload
+    def __xor__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]: ...
+    def __xor__(self, other: Any) -> Any:
+        return _binary(_of_bits("xor", self), self, other)
 
-    def __rxor__(self: Tensor[Bool], other: bool) -> Tensor[Bool]:
-        return _reflected("logical_xor", other, self)
+    @overload
+    def __rxor__(self: Tensor[Bool], other: bool) -> Tensor[Bool]: ...
+    @overload
+    def __rxor__(self: Tensor[Int], other: int) -> Tensor[Int]: ...
+    def __rxor__(self, other: Any) -> Any:
+        return _reflected(_of_bits("xor", self), other, self)
 
-    def __invert__(self: Tensor[Bool]) -> Tensor[Bool]:
-        return apply("logical_not", self)
+    @overload
+    def __invert__(self: Tensor[Bool]) -> Tensor[Bool]: ...
+    @overload
+    def __invert__(self: Tensor[Int]) -> Tensor[Int]: ...
+    def __invert__(self) -> Any:
+        return apply("logical_not" if self.spec.dtype.kind == "bool" else "bitwise_invert", self)
+
+    def __lshift__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]:
+        return _binary("bitwise_left_shift", self, other)
+
+    def __rlshift__(self: Tensor[Int], other: int) -> Tensor[Int]:
+        return _reflected("bitwise_left_shift", other, self)
+
+    def __rshift__(self: Tensor[Int], other: Tensor[Int] | int) -> Tensor[Int]:
+        return _binary("bitwise_right_shift", self, other)
+
+    def __rrshift__(self: Tensor[Int], other: int) -> Tensor[Int]:
+        return _reflected("bitwise_right_shift", other, self)
 
     # Elementwise
     # -------------------------------------------------------------------------------------
@@ -604,6 +643,66 @@ class Tensor(Generic[K]):
     def erfc(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.erfc`."""
         return apply("erfc", self)
+
+    def exp2(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.exp2`."""
+        return apply("exp2", self)
+
+    def log2(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.log2`."""
+        return apply("log2", self)
+
+    def log10(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.log10`."""
+        return apply("log10", self)
+
+    def tan(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.tan`."""
+        return apply("tan", self)
+
+    def asin(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.asin`."""
+        return apply("asin", self)
+
+    def acos(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.acos`."""
+        return apply("acos", self)
+
+    def atan(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.atan`."""
+        return apply("atan", self)
+
+    def sinh(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.sinh`."""
+        return apply("sinh", self)
+
+    def cosh(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.cosh`."""
+        return apply("cosh", self)
+
+    def asinh(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.asinh`."""
+        return apply("asinh", self)
+
+    def acosh(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.acosh`."""
+        return apply("acosh", self)
+
+    def atanh(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.atanh`."""
+        return apply("atanh", self)
+
+    def erfinv(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.erfinv`."""
+        return apply("erfinv", self)
+
+    def lgamma(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.lgamma`."""
+        return apply("lgamma", self)
+
+    def digamma(self: Tensor[Float]) -> Tensor[Float]:
+        """See `lumus.digamma`."""
+        return apply("digamma", self)
 
     def sqrt(self: Tensor[Float]) -> Tensor[Float]:
         """See `lumus.sqrt`."""

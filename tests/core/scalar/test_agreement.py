@@ -59,14 +59,16 @@ def run(program: ScalarProgram, inputs: list[np.ndarray]) -> list[np.ndarray]:
 
 # In these, folding a constant is the very operation that runs without folding.
 EXACT_UNARY = ["negative", "absolute", "square", "sqrt", "floor", "ceil", "round", "trunc"]
-EXACT_BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder"]
+EXACT_BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod"]
 UNARY = [
     *EXACT_UNARY, "sign", "reciprocal", "rsqrt", "exp", "expm1", "log", "log1p", "sin", "cos",
-    "tanh", "sigmoid", "erf", "erfc",
+    "tanh", "sigmoid", "erf", "erfc", "exp2", "log2", "atan", "asinh",
 ]  # fmt: skip
 BINARY = [*EXACT_BINARY, "power", "maximum", "minimum"]
 INT_UNARY = ["negative", "absolute", "sign", "square", "floor", "round"]
-INT_BINARY = ["add", "subtract", "multiply", "floor_divide", "remainder", "maximum", "minimum"]
+INT_BINARY = [
+    "add", "subtract", "multiply", "floor_divide", "remainder", "fmod", "maximum", "minimum",
+]  # fmt: skip
 COMPARE = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 LOGICAL = ["logical_and", "logical_or", "logical_xor"]
 

@@ -36,6 +36,7 @@ RANDOM = np.random.default_rng(7)
 ANY = RANDOM.normal(size=40) * 2
 POSITIVE = RANDOM.uniform(0.2, 4, size=40)
 OTHER = RANDOM.uniform(0.3, 3, size=40)
+UNIT = RANDOM.uniform(-0.7, 0.7, size=40)
 # Away from whole numbers, where rounding jumps.
 BETWEEN = RANDOM.integers(-4, 4, size=40) + RANDOM.uniform(0.1, 0.9, size=40)
 
@@ -70,11 +71,34 @@ SMOOTH = {
     "sigmoid": (f.sigmoid, ANY),
     "erf": (f.erf, ANY),
     "erfc": (f.erfc, ANY),
+    "erfinv": (f.erfinv, UNIT),
+    "exp2": (f.exp2, ANY),
+    "log2": (f.log2, POSITIVE),
+    "log10": (f.log10, POSITIVE),
+    "tan": (f.tan, UNIT),
+    "asin": (f.asin, UNIT),
+    "acos": (f.acos, UNIT),
+    "atan": (f.atan, ANY),
+    "atan2": (f.atan2, ANY, OTHER),
+    "sinh": (f.sinh, ANY),
+    "cosh": (f.cosh, ANY),
+    "asinh": (f.asinh, ANY),
+    "acosh": (f.acosh, 1.2 + POSITIVE),
+    "atanh": (f.atanh, UNIT),
+    "hypot": (f.hypot, ANY, OTHER),
+    "fmod": (f.fmod, BETWEEN, np.full(40, 3.3)),
+    "lgamma": (f.lgamma, POSITIVE),
+    "digamma": (f.digamma, 0.3 + POSITIVE),
+    "zeta": (lambda q: f.zeta(3, q), 0.5 + POSITIVE),
 }
 
 
 def test_every_function_with_a_number_result_is_covered() -> None:
-    numeric = {name for name, function in f.FUNCTIONS.items() if not function.is_bool}
+    numeric = {
+        name
+        for name, function in f.FUNCTIONS.items()
+        if not function.is_bool and function.operands != "int"
+    }
     assert numeric - {"select", "cast"} == set(SMOOTH)
 
 
@@ -307,3 +331,22 @@ def test_bool_outputs_have_zero_derivatives() -> None:
     e = expression(lambda x: x > 0)
     assert str(derivative(e, 0)) == "0"
     assert evaluate(e, [np.asarray(1.0)], [bool_])[0]
+
+
+def test_zeta_has_no_derivative_by_its_exponent() -> None:
+    with pytest.raises(TypeError, match="its derivative by s is not known"):
+        derivative(expression(f.zeta), 0)
+
+
+def test_hypot_keeps_its_derivative_where_squares_overflow_or_vanish() -> None:
+    x, y = [0.0, 3e300, 3e-320, INF, INF, 1.0], [0.0, 4e300, 4e-320, 1.0, -INF, -INF]
+    root = math.sqrt(0.5)
+    np.testing.assert_allclose(at(f.hypot, 0, x, y), [0, 0.6, 0.6, 1, root, 0], rtol=1e-3)
+    np.testing.assert_allclose(at(f.hypot, 1, x, y), [0, 0.8, 0.8, 0, -root, -1], rtol=1e-3)
+
+
+def test_atan2_is_flat_at_the_origin_and_at_infinity() -> None:
+    y, x = [0.0, -0.0, INF, 1.0, 3e200], [0.0, -0.0, INF, -INF, 4e200]
+    assert at(f.atan2, 0, y, x)[:4] == [0, 0, 0, 0]
+    assert at(f.atan2, 1, y, x)[:4] == [0, 0, 0, 0]
+    assert at(f.atan2, 0, y, x)[4] == pytest.approx(0.16e-200)

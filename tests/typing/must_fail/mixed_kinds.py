@@ -13,8 +13,10 @@ count + 0.5  # error: float
 0.5 * count  # error: float
 count / 2  # error: Tensor[Int]
 flag + flag  # error: Tensor[Bool]
-real & flag  # error: Tensor[Float]
-~count  # error: Tensor[Int]
+real & flag  # error: Tensor[Bool]
+~real  # error: Tensor[Float]
+count & flag  # error: Tensor[Bool]
+flag << 1  # error: Tensor[Bool]
 real @ count  # error: Tensor[Int]
 real < count  # error: Tensor[Int]
 lm.maximum(real, count)  # error: Tensor[Int]

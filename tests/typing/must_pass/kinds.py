@@ -27,6 +27,9 @@ assert_type(real == 1.0, lm.Tensor[lm.Bool])
 assert_type(count < 3, lm.Tensor[lm.Bool])
 assert_type(flag & (count > 0), lm.Tensor[lm.Bool])
 assert_type(~flag, lm.Tensor[lm.Bool])
+assert_type(count & 3, lm.Tensor[lm.Int])
+assert_type(~count | 1 << count, lm.Tensor[lm.Int])
+assert_type(count >> 1, lm.Tensor[lm.Int])
 assert_type(real.isnan(), lm.Tensor[lm.Bool])
 
 # Reductions.

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from lumus.core.dtypes import DType
 from lumus.core.scalar.nodes import ZERO, Call, Operand, Scalar, as_scalar, call
 
-Operands: TypeAlias = Literal["float", "number", "bool", "any"]
+Operands: TypeAlias = Literal["float", "number", "int", "bool", "any"]
 # (x, y, dx): argument, result, tangent. (a, b, y, da, db): arguments, result, tangents.
 UnaryRule: TypeAlias = Callable[[Scalar, Scalar, Scalar], Scalar]
 BinaryRule: TypeAlias = Callable[[Scalar, Scalar, Scalar, Scalar, Scalar], Scalar]
@@ -141,6 +141,8 @@ multiply: Binary = _binary("multiply", lambda a, b, y, da, db: da * b + db * a)
 divide: Binary = _binary("divide", lambda a, b, y, da, db: da / b - db * y / b, "float")
 floor_divide: Binary = _binary("floor_divide", None)
 remainder: Binary = _binary("remainder", lambda a, b, y, da, db: da - db * floor_divide(a, b))
+# The quotient rounded towards zero is whole, but a / b may round up to the next integer.
+fmod: Binary = _binary("fmod", lambda a, b, y, da, db: da - db * round((a - y) / b))
 power: Binary = _binary("power", _power_rule)
 maximum: Binary = _binary("maximum", _maximum_rule)
 minimum: Binary = _binary("minimum", _minimum_rule)
@@ -156,13 +158,29 @@ ceil: Unary = _unary("ceil", None, "number")
 round: Unary = _unary("round", None, "number")
 trunc: Unary = _unary("trunc", None, "number")
 
+# ---------------------------------------------------------------------------------- bits of ints
+
+bitwise_and: Binary = _binary("bitwise_and", None, "int")
+bitwise_or: Binary = _binary("bitwise_or", None, "int")
+bitwise_xor: Binary = _binary("bitwise_xor", None, "int")
+bitwise_left_shift: Binary = _binary("bitwise_left_shift", None, "int")
+bitwise_right_shift: Binary = _binary("bitwise_right_shift", None, "int")
+bitwise_invert: Unary = _unary("bitwise_invert", None, "int")
+
 # -------------------------------------------------------------------- exponentials and their kin
 
+_LN2 = math.log(2)
+_INV_LN2 = 1 / math.log(2)
+_INV_LN10 = 1 / math.log(10)
+_HALF_SQRT_PI = math.sqrt(math.pi) / 2
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 exp: Unary = _unary("exp", lambda x, y, dx: dx * y)
 expm1: Unary = _unary("expm1", lambda x, y, dx: dx * exp(x))  # y + 1 cancels for x << 0
 log: Unary = _unary("log", lambda x, y, dx: dx / x)
+exp2: Unary = _unary("exp2", lambda x, y, dx: dx * (_LN2 * y))
+log2: Unary = _unary("log2", lambda x, y, dx: dx * _INV_LN2 / x)
+log10: Unary = _unary("log10", lambda x, y, dx: dx * _INV_LN10 / x)
 log1p: Unary = _unary("log1p", lambda x, y, dx: dx / (1 + x))
 sin: Unary = _unary("sin", lambda x, y, dx: dx * cos(x))
 cos: Unary = _unary("cos", lambda x, y, dx: -(dx * sin(x)))
@@ -170,3 +188,68 @@ tanh: Unary = _unary("tanh", lambda x, y, dx: dx * (1 - y * y))
 sigmoid: Unary = _unary("sigmoid", lambda x, y, dx: dx * (y * (1 - y)))
 erf: Unary = _unary("erf", lambda x, y, dx: dx * (_TWO_OVER_SQRT_PI * exp(-square(x))))
 erfc: Unary = _unary("erfc", lambda x, y, dx: -(dx * (_TWO_OVER_SQRT_PI * exp(-square(x)))))
+erfinv: Unary = _unary("erfinv", lambda x, y, dx: dx * (_HALF_SQRT_PI * exp(square(y))))
+
+# --------------------------------------------------------------- angles and hyperbolic functions
+
+
+def _beyond_squares(x: Scalar, inside: Scalar, beyond: Scalar) -> Scalar:
+    # Where 1 is lost beside x**2, which may overflow.
+    return where(absolute(x) < 1e10, inside, beyond)
+
+
+def _atan_rule(x: Scalar, y: Scalar, dx: Scalar) -> Scalar:
+    return dx * _beyond_squares(x, 1 / (1 + square(x)), square(reciprocal(x)))
+
+
+def _asinh_rule(x: Scalar, y: Scalar, dx: Scalar) -> Scalar:
+    return dx * _beyond_squares(x, rsqrt(1 + square(x)), absolute(reciprocal(x)))
+
+
+def _hypot_share(x: Scalar, other: Scalar) -> Scalar:
+    """The quotient x / hypot(x, other): 0 at (0, 0); at infinity its limit."""
+    # Scaled so that the root neither overflows nor vanishes.
+    factor = where(absolute(x) + absolute(other) > 1, 0.25, 4.0)
+    length = hypot(factor * x, factor * other)
+    at_infinity = sign(x) * where(isinf(other), math.sqrt(0.5), 1.0)
+    finite = where(equal(length, 0), ZERO, factor * x / length)
+    return where(isinf(x), at_infinity, finite)
+
+
+def _hypot_rule(a: Scalar, b: Scalar, y: Scalar, da: Scalar, db: Scalar) -> Scalar:
+    return da * _hypot_share(a, b) + db * _hypot_share(b, a)
+
+
+def _atan2_rule(a: Scalar, b: Scalar, y: Scalar, da: Scalar, db: Scalar) -> Scalar:
+    # a**2 + b**2 may overflow or vanish where its root does not.
+    length = hypot(a, b)
+    is_flat = equal(length, 0) | isinf(length)
+    by_a = where(is_flat, ZERO, b / length / length)
+    by_b = where(is_flat, ZERO, a / length / length)
+    return da * by_a - db * by_b
+
+
+asin: Unary = _unary("asin", lambda x, y, dx: dx * rsqrt((1 - x) * (1 + x)))
+acos: Unary = _unary("acos", lambda x, y, dx: -(dx * rsqrt((1 - x) * (1 + x))))
+atan: Unary = _unary("atan", _atan_rule)
+tan: Unary = _unary("tan", lambda x, y, dx: dx * (1 + square(y)))
+sinh: Unary = _unary("sinh", lambda x, y, dx: dx * cosh(x))
+cosh: Unary = _unary("cosh", lambda x, y, dx: dx * sinh(x))
+asinh: Unary = _unary("asinh", _asinh_rule)
+acosh: Unary = _unary("acosh", lambda x, y, dx: dx * (rsqrt(x - 1) * rsqrt(x + 1)))
+atanh: Unary = _unary("atanh", lambda x, y, dx: dx / ((1 - x) * (1 + x)))
+atan2: Binary = _binary("atan2", _atan2_rule, "float")
+hypot: Binary = _binary("hypot", _hypot_rule, "float")
+
+# ------------------------------------------------------------------------------- gamma functions
+
+
+def _zeta_rule(s: Scalar, q: Scalar, y: Scalar, ds: Scalar, dq: Scalar) -> Scalar:
+    if ds is not ZERO:
+        raise TypeError("zeta: its derivative by s is not known; s must be a number")
+    return -(dq * (s * zeta(s + 1, q)))
+
+
+lgamma: Unary = _unary("lgamma", lambda x, y, dx: dx * digamma(x))
+digamma: Unary = _unary("digamma", lambda x, y, dx: dx * zeta(2, x))
+zeta: Binary = _binary("zeta", _zeta_rule, "float")

@@ -154,7 +154,10 @@ _Register: TypeAlias = tuple[int, int]
 _KEEPS_INT = {"floor", "ceil", "round", "trunc"}
 _SAME_FOR_INT = {"isnan": "not_equal", "isinf": "not_equal", "isfinite": "equal"}
 # Not maximum and minimum: of two zeros they may give the first one.
-_COMMUTES = {"add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "logical_xor"}
+_COMMUTES = {
+    "add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "logical_xor",
+    "bitwise_and", "bitwise_or", "bitwise_xor",
+}  # fmt: skip
 
 
 class _Emitter:

@@ -13,6 +13,7 @@ from lumus.core.dtypes import INT_RANGE, DType
 from lumus.core.frozen import frozen
 from lumus.core.scalar.expressions import Expression
 from lumus.core.scalar.nodes import Call, Constant, Input, Scalar, postorder
+from lumus.devices.reference import special
 
 Array: TypeAlias = NDArray[Any]
 
@@ -177,6 +178,30 @@ def _rounding(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda x: function(x) if x.dtype.kind == "f" else x
 
 
+def _fmod(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f":
+        return np.fmod(a, b)
+    return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b))).astype(a.dtype)
+
+
+# A negative count, or one of the width and more, shifts all bits out.
+def _left_shift(x: Array, count: Array) -> Array:
+    inside = (count >= 0) & (count < 8 * x.itemsize)
+    return np.where(inside, np.left_shift(x, np.where(inside, count, 0)), 0).astype(x.dtype)
+
+
+def _right_shift(x: Array, count: Array) -> Array:
+    inside = (count >= 0) & (count < 8 * x.itemsize)
+    shifted = np.right_shift(x, np.where(inside, count, 0))
+    return np.where(inside, shifted, np.where(x < 0, -1, 0)).astype(x.dtype)
+
+
+def _zeta(s: Array, q: Array) -> Array:
+    exponents, starts = np.broadcast_arrays(s, q)
+    pairs = zip(exponents.ravel().tolist(), starts.ravel().tolist(), strict=True)
+    return np.asarray([special.zeta(*pair) for pair in pairs], s.dtype).reshape(starts.shape)
+
+
 def _sigmoid(x: Array) -> Array:
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
@@ -207,6 +232,31 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sigmoid": _sigmoid,
     "erf": _elementwise(math.erf),
     "erfc": _elementwise(math.erfc),
+    "erfinv": _elementwise(special.erfinv),
+    "exp2": np.exp2,
+    "log2": np.log2,
+    "log10": np.log10,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "hypot": np.hypot,
+    "lgamma": _elementwise(special.lgamma),
+    "digamma": _elementwise(special.digamma),
+    "zeta": _zeta,
+    "fmod": _fmod,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "bitwise_invert": np.invert,
+    "bitwise_left_shift": _left_shift,
+    "bitwise_right_shift": _right_shift,
     "floor": _rounding(np.floor),
     "ceil": _rounding(np.ceil),
     "round": _rounding(np.rint),

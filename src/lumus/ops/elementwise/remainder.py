@@ -15,7 +15,8 @@ from lumus.core.tensor import Tensor, operands
 from lumus.ops.broadcasting import sum_to
 from lumus.ops.elementwise.map import fused
 
-_GRAD_Y = expression(lambda grad, x, y: -grad * scalar.floor(x / y))
+# Not floor(x / y): the quotient may round up to the next integer.
+_GRAD_Y = expression(lambda grad, x, y: -grad * scalar.floor_divide(x, y))
 
 
 @record

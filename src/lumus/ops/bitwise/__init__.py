@@ -1,0 +1,1 @@
+"""The bits of ints: and, or, exclusive or, not, and shifts."""
