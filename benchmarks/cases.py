@@ -38,6 +38,13 @@ CASES = [
     Case("max_1", "max over axis 1 of 4096x1024", 1.0),
     Case("argmax", "argmax of 10^6", 5.0),
     Case("softmax", "softmax 4096x1024, forward + backward", 1.2),
+    Case("layer_norm", "layer norm 4096x768, forward + backward", 1.1),
+    Case("layer_norm_gpt", "layer norm 1024x128, forward + backward", 1.1),
+    Case("rms_norm", "RMS norm 4096x768, forward + backward", 1.1),
+    Case("group_norm", "group norm 32x64x28x28 in 8 groups, forward + backward", 1.1),
+    Case("batch_norm", "batch norm 32x64x56x56, training, forward + backward", 1.3),
+    Case("batch_norm_small", "batch norm 32x16x32x32, training, forward + backward", 1.3),
+    Case("batch_norm_flat", "batch norm 512x256, training, forward + backward", 1.1),
     Case("transpose", "transpose + copy 4096x4096", 2.5),
     Case("matmul_mlp", "matmul 64x784x512", 0.9),
     Case("matmul_gpt", "matmul 512x384x1536", 0.9),
@@ -68,6 +75,17 @@ POOLS: dict[str, tuple[str, dict[str, Any], tuple[int, ...], float]] = {
 }
 
 
+NORM_SHAPES = {
+    "layer_norm": (4096, 768),
+    "layer_norm_gpt": (1024, 128),
+    "rms_norm": (4096, 768),
+    "group_norm": (32, 64, 28, 28),
+    "batch_norm": (32, 64, 56, 56),
+    "batch_norm_small": (32, 16, 32, 32),
+    "batch_norm_flat": (512, 256),
+}
+
+
 def inputs(name: str) -> Arrays:
     """The same arrays for each library."""
     random = np.random.default_rng(7)
@@ -81,6 +99,11 @@ def inputs(name: str) -> Arrays:
         return {"x": normal(1000, 1000), "w": normal(1000), "b": normal(1000), "s": normal(1000)}
     if name == "softmax":
         return {"x": normal(4096, 1024), "grad": normal(4096, 1024)}
+    if "_norm" in name:
+        shape = NORM_SHAPES[name]
+        channels = shape[-1] if name.startswith(("layer", "rms")) else shape[1]
+        arrays = {"x": normal(*shape), "grad": normal(*shape)}
+        return arrays | {"weight": normal(channels), "bias": normal(channels)}
     if name == "argmax":
         return {"x": normal(1_000_000)}
     if name == "transpose":

@@ -27,6 +27,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _softmax(tensors)
     if name in POOLS:
         return _pool(name, tensors)
+    if "_norm" in name:
+        return _norm(name, tensors)
     if name == "adam":
         return _adam(tensors)
     call = _plain(name, tensors)
@@ -88,6 +90,21 @@ def _pool(name: str, t: dict[str, Any]) -> Made:
     function, kwargs, _, _ = POOLS[name]
     pool = getattr(lm.nn.functional, function)
     return lambda: pool(x, **kwargs).backward(grad)[x], lambda result: float(result.sum())
+
+
+def _norm(name: str, t: dict[str, Any]) -> Made:
+    grad = t["grad"]
+    x, weight, bias = (t[key].requires_grad_() for key in ("x", "weight", "bias"))
+    functional, width = lm.nn.functional, weight.shape[0]
+    mean, var = lm.zeros((width,)), lm.ones((width,))
+    forward: dict[str, Callable[[], Any]] = {
+        "layer": lambda: functional.layer_norm(x, width, weight, bias),
+        "rms": lambda: functional.rms_norm(x, width, weight, eps=1e-5),
+        "group": lambda: functional.group_norm(x, 8, weight, bias),
+        "batch": lambda: functional.batch_norm(x, mean, var, weight, bias),
+    }
+    run = forward[name.split("_", maxsplit=1)[0]]
+    return lambda: run().backward(grad), lambda store: float(store[weight][0])
 
 
 def _adam(t: dict[str, Any]) -> Made:

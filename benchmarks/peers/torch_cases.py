@@ -28,6 +28,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _softmax(tensors)
     if name in POOLS:
         return _pool(name, tensors)
+    if "_norm" in name:
+        return _norm(name, tensors)
     if name == "adam":
         return _adam(tensors)
     call = torch.no_grad()(_plain(name, tensors))
@@ -99,6 +101,27 @@ def _pool(name: str, t: dict[str, Any]) -> Made:
         return x.grad
 
     return call, lambda result: result.sum().item()
+
+
+def _norm(name: str, t: dict[str, Any]) -> Made:
+    grad = t["grad"]
+    x, weight, bias = (t[key].requires_grad_() for key in ("x", "weight", "bias"))
+    functional, width = torch.nn.functional, weight.shape[0]
+    mean, var = torch.zeros(width), torch.ones(width)
+    forward: dict[str, Callable[[], Any]] = {
+        "layer": lambda: functional.layer_norm(x, (width,), weight, bias),
+        "rms": lambda: functional.rms_norm(x, (width,), weight, 1e-5),
+        "group": lambda: functional.group_norm(x, 8, weight, bias),
+        "batch": lambda: functional.batch_norm(x, mean, var, weight, bias, training=True),
+    }
+    run = forward[name.split("_", maxsplit=1)[0]]
+
+    def call() -> Any:
+        x.grad = weight.grad = bias.grad = None
+        run().backward(grad)
+        return weight.grad
+
+    return call, lambda grad: grad[0].item()
 
 
 def _adam(t: dict[str, Any]) -> Made:

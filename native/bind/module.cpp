@@ -21,6 +21,7 @@ void bind_embedding(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
+void bind_normalization(nb::module_& m);
 void bind_norms(nb::module_& m);
 void bind_pooling(nb::module_& m);
 void bind_random(nb::module_& m);
@@ -50,6 +51,7 @@ NB_MODULE(_native, m) {
   bind_index(m);
   bind_matmul(m);
   bind_memory(m);
+  bind_normalization(m);
   bind_norms(m);
   bind_pooling(m);
   bind_random(m);

@@ -232,12 +232,12 @@ LUMUS_INLINE Vec<T> load_left(const Element* from, std::int64_t count, T fill) {
   if constexpr (sizeof(Element) == sizeof(T)) {
     return load_partial<T>(from, count, fill);
   } else {
-    Element padded[kLanes<T>];
-    for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) {
-      padded[lane] = Narrow<Element>::from(fill);
-    }
+    Element padded[kLanes<T>] = {};
     std::memcpy(padded, from, static_cast<std::size_t>(count) * sizeof(Element));
-    return load_values(padded);
+    // Put in behind the conversion: the fill may be no number of a half type.
+    i32v lane;
+    for (std::int32_t i = 0; i < kLanes<T>; ++i) lane[i] = i;
+    return lane < static_cast<std::int32_t>(count) ? load_values(padded) : splat<T>(fill);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/embedding.h"
 #include "kernels/index.h"
 #include "kernels/matmul.h"
+#include "kernels/normalization.h"
 #include "kernels/norms.h"
 #include "kernels/pooling.h"
 #include "kernels/random.h"
@@ -54,9 +55,10 @@ DISPATCH(ElementwiseKernels, elementwise)
 DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)
 DISPATCH(MatmulKernels, matmul)
-DISPATCH(NormsKernels, norms)
 DISPATCH(MaxPoolKernels, max_pool)
 DISPATCH(MeanPoolKernels, mean_pool)
+DISPATCH(NormalizationKernels, normalization)
+DISPATCH(NormsKernels, norms)
 DISPATCH(RandomKernels, random)
 DISPATCH(RecurrentKernels, recurrent)
 DISPATCH(ReduceKernels, reduce)

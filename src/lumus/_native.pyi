@@ -333,3 +333,26 @@ class ResampleAxis:
 class Resampling:
     def __init__(self, axes: tuple[ResampleAxis, ...], /) -> None: ...
     def run(self, x: Array, /) -> Array: ...
+
+@final
+class Normalization:
+    def __init__(
+        self,
+        extents: tuple[int, int, int, int],
+        eps: float,
+        is_of_rows: bool,
+        is_centered: bool,
+        is_measured: bool,
+        /,
+    ) -> None: ...
+    def run(self, has_weight: bool, has_bias: bool, /, *arrays: Array) -> Any: ...
+    def run_grad(
+        self,
+        has_weight: bool,
+        weight_shape: tuple[int, ...],
+        wants_x: bool,
+        wants_weight: bool,
+        wants_bias: bool,
+        /,
+        *arrays: Array,
+    ) -> Any: ...

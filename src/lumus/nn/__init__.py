@@ -12,6 +12,9 @@ from lumus.nn.layers.adaptive_max_pool import (
     AdaptiveMaxPool3d,
 )
 from lumus.nn.layers.avg_pool import AvgPool1d, AvgPool2d, AvgPool3d
+from lumus.nn.layers.batch_norm1d import BatchNorm1d
+from lumus.nn.layers.batch_norm2d import BatchNorm2d
+from lumus.nn.layers.batch_norm3d import BatchNorm3d
 from lumus.nn.layers.celu import CELU
 from lumus.nn.layers.conv1d import Conv1d
 from lumus.nn.layers.conv2d import Conv2d
@@ -25,14 +28,20 @@ from lumus.nn.layers.embedding import Embedding
 from lumus.nn.layers.flatten import Flatten
 from lumus.nn.layers.fold import Fold
 from lumus.nn.layers.gelu import GELU
+from lumus.nn.layers.group_norm import GroupNorm
 from lumus.nn.layers.gru import GRU
 from lumus.nn.layers.gru_cell import GRUCell
 from lumus.nn.layers.hardsigmoid import Hardsigmoid
 from lumus.nn.layers.hardswish import Hardswish
 from lumus.nn.layers.hardtanh import Hardtanh
 from lumus.nn.layers.identity import Identity
+from lumus.nn.layers.instance_norm1d import InstanceNorm1d
+from lumus.nn.layers.instance_norm2d import InstanceNorm2d
+from lumus.nn.layers.instance_norm3d import InstanceNorm3d
+from lumus.nn.layers.layer_norm import LayerNorm
 from lumus.nn.layers.leaky_relu import LeakyReLU
 from lumus.nn.layers.linear import Linear
+from lumus.nn.layers.local_response_norm import LocalResponseNorm
 from lumus.nn.layers.log_softmax import LogSoftmax
 from lumus.nn.layers.logsigmoid import LogSigmoid
 from lumus.nn.layers.lp_pool import LPPool1d, LPPool2d, LPPool3d
@@ -51,6 +60,7 @@ from lumus.nn.layers.pixel_unshuffle import PixelUnshuffle
 from lumus.nn.layers.prelu import PReLU
 from lumus.nn.layers.relu import ReLU
 from lumus.nn.layers.relu6 import ReLU6
+from lumus.nn.layers.rms_norm import RMSNorm
 from lumus.nn.layers.rnn import RNN
 from lumus.nn.layers.rnn_cell import RNNCell
 from lumus.nn.layers.selu import SELU
@@ -68,6 +78,16 @@ from lumus.nn.layers.upsample import Upsample
 from lumus.nn.module import Module, Parameter
 
 __all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "RMSNorm",
     "CELU",
     "ELU",
     "GELU",

@@ -15,6 +15,13 @@ from lumus.ops.linalg.cosine_similarity import cosine_similarity
 from lumus.ops.linalg.linear import linear
 from lumus.ops.loss.cross_entropy import cross_entropy, nll_loss
 from lumus.ops.loss.mse_loss import mse_loss
+from lumus.ops.norm.batch_norm import batch_norm
+from lumus.ops.norm.group_norm import group_norm
+from lumus.ops.norm.instance_norm import instance_norm
+from lumus.ops.norm.layer_norm import layer_norm
+from lumus.ops.norm.local_response_norm import local_response_norm
+from lumus.ops.norm.normalize import normalize
+from lumus.ops.norm.rms_norm import rms_norm
 from lumus.ops.pool.adaptive_avg_pool_nd import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -34,6 +41,13 @@ from lumus.ops.pool.pixel_shuffle import pixel_shuffle, pixel_unshuffle
 from lumus.ops.random.dropout import dropout
 
 __all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",

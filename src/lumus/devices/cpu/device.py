@@ -17,6 +17,7 @@ from lumus.devices.cpu import (
     fft,
     linalg,
     lines,
+    normalization,
     placement,
     pooling,
     recurrent,
@@ -113,14 +114,15 @@ def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Run:
 
 TABLE: dict[type[Kernel], Builder] = {
     **attention.TABLE,
-    **embedding.TABLE,
     **convolution.TABLE,
-    **lines.TABLE,
+    **embedding.TABLE,
     **fft.TABLE,
     **linalg.TABLE,
+    **lines.TABLE,
+    **normalization.TABLE,
     **placement.TABLE,
-    **recurrent.TABLE,
     **pooling.TABLE,
+    **recurrent.TABLE,
     k.Arange: lambda kernel, i, o: (
         lambda: _native.arange(kernel.dtype.code, kernel.start, kernel.step, kernel.count)
     ),

@@ -1,0 +1,36 @@
+"""Normalisation on the native kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from lumus import _native
+from lumus.core import normalization_kernels as k
+from lumus.core.device import Run
+from lumus.core.kernels import Kernel
+from lumus.core.spec import Spec
+
+Specs = tuple[Spec, ...]
+
+
+def _native_of(kernel: k.Normalize | k.NormalizeGrad) -> _native.Normalization:
+    return _native.Normalization(
+        kernel.extents, kernel.eps, kernel.over == "rows", kernel.is_centered, kernel.is_measured
+    )
+
+
+def _normalize(kernel: k.Normalize, inputs: Specs, outputs: Specs) -> Run:
+    return partial(_native_of(kernel).run, kernel.has_weight, kernel.has_bias)
+
+
+def _normalize_grad(kernel: k.NormalizeGrad, inputs: Specs, outputs: Specs) -> Run:
+    weight_shape = outputs[-1].shape if any(kernel.wanted[1:]) else ()
+    return partial(_native_of(kernel).run_grad, kernel.has_weight, weight_shape, *kernel.wanted)
+
+
+TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
+    k.Normalize: _normalize,
+    k.NormalizeGrad: _normalize_grad,
+}
