@@ -37,6 +37,11 @@ CASES = [
     Case("max_0", "max over axis 0 of 4096x1024", 1.0),
     Case("max_1", "max over axis 1 of 4096x1024", 1.0),
     Case("argmax", "argmax of 10^6", 5.0),
+    Case("argsort", "argsort of 10^6", 5.0),
+    Case("cumsum", "cumsum of 10^6", 1.0),
+    Case("norm", "2-norm of 10^6", 1.0),
+    Case("sort", "sort of 10^6, values alone", 10.0),
+    Case("topk", "topk of 10^6, k = 100", 3.0),
     Case("softmax", "softmax 4096x1024, forward + backward", 1.2),
     Case("layer_norm", "layer norm 4096x768, forward + backward", 1.1),
     Case("layer_norm_gpt", "layer norm 1024x128, forward + backward", 1.1),
@@ -84,6 +89,8 @@ NORM_SHAPES = {
     "batch_norm_small": (32, 16, 32, 32),
     "batch_norm_flat": (512, 256),
 }
+# Calls of one long line, spelled by each library in a table of its own.
+LINES = ("argsort", "cumsum", "norm", "sort", "topk")
 
 
 def inputs(name: str) -> Arrays:
@@ -104,7 +111,7 @@ def inputs(name: str) -> Arrays:
         channels = shape[-1] if name.startswith(("layer", "rms")) else shape[1]
         arrays = {"x": normal(*shape), "grad": normal(*shape)}
         return arrays | {"weight": normal(channels), "bias": normal(channels)}
-    if name == "argmax":
+    if name in ("argmax", *LINES):
         return {"x": normal(1_000_000)}
     if name == "transpose":
         return {"x": normal(4096, 4096)}
