@@ -89,6 +89,8 @@ NORM_SHAPES = {
     "batch_norm_small": (32, 16, 32, 32),
     "batch_norm_flat": (512, 256),
 }
+
+
 # Calls of one long line, spelled by each library in a table of its own.
 LINES = ("argsort", "cumsum", "norm", "sort", "topk")
 

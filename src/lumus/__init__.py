@@ -133,6 +133,7 @@ from lumus.ops.elementwise.tanh import tanh
 from lumus.ops.elementwise.trunc import trunc
 from lumus.ops.elementwise.where import where
 from lumus.ops.elementwise.xlogy import xlogy
+from lumus.ops.index.bincount import bincount
 from lumus.ops.index.index_add import index_add
 from lumus.ops.index.scatter_add import scatter_add
 from lumus.ops.index.take import take
@@ -225,6 +226,7 @@ __all__ = [
     "atan2",
     "atanh",
     "bfloat16",
+    "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",

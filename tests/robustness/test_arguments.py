@@ -65,6 +65,7 @@ _RIGHT: dict[str, tuple[Any, ...]] = {
     "argmin": (X, 0),
     "argsort": (X, 0),
     "astype": (X, lm.float64),
+    "bincount": (lm.tensor([1, 2, 0]),),
     "bitwise_and": (I, 3),
     "bitwise_invert": (I,),
     "bitwise_left_shift": (I, 3),

@@ -919,6 +919,17 @@ class Tensor(Generic[K]):
         """See `lumus.median`."""
         return call("median", self, axis, keepdims=keepdims)
 
+    def quantile(
+        self: Tensor[Float],
+        q: float | Sequence[float],
+        axis: Axes = None,
+        *,
+        keepdims: bool = False,
+        method: str = "linear",
+    ) -> Tensor[Float]:
+        """See `lumus.quantile`."""
+        return call("quantile", self, q, axis, keepdims=keepdims, method=method)
+
     def softmax(self: Tensor[Float], axis: int = -1) -> Tensor[Float]:
         """See `lumus.softmax`."""
         axis = normalize_axis("softmax", axis, self.spec.ndim)
@@ -992,6 +1003,24 @@ class Tensor(Generic[K]):
     def topk(self, k: int, axis: int = -1, *, largest: bool = True, sorted: bool = True) -> Any:
         """See `lumus.topk`."""
         return call("topk", self, k, axis, largest=largest, sorted=sorted)
+
+    def unique(
+        self,
+        *,
+        return_index: bool = False,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        axis: int | None = None,
+    ) -> Any:
+        """See `lumus.unique`."""
+        return call(
+            "unique",
+            self,
+            return_index=return_index,
+            return_inverse=return_inverse,
+            return_counts=return_counts,
+            axis=axis,
+        )
 
     # Shape
     # -------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from lumus.nn.layers.conv3d import Conv3d
 from lumus.nn.layers.conv_transpose1d import ConvTranspose1d
 from lumus.nn.layers.conv_transpose2d import ConvTranspose2d
 from lumus.nn.layers.conv_transpose3d import ConvTranspose3d
+from lumus.nn.layers.cosine_similarity import CosineSimilarity
 from lumus.nn.layers.dropout import Dropout
 from lumus.nn.layers.elu import ELU
 from lumus.nn.layers.embedding import Embedding
@@ -53,6 +54,7 @@ from lumus.nn.layers.mish import Mish
 from lumus.nn.layers.module_dict import ModuleDict
 from lumus.nn.layers.module_list import ModuleList
 from lumus.nn.layers.multihead_attention import MultiheadAttention
+from lumus.nn.layers.pairwise_distance import PairwiseDistance
 from lumus.nn.layers.parameter_dict import ParameterDict
 from lumus.nn.layers.parameter_list import ParameterList
 from lumus.nn.layers.pixel_shuffle import PixelShuffle
@@ -110,6 +112,7 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "CosineSimilarity",
     "Dropout",
     "Embedding",
     "Flatten",
@@ -139,6 +142,7 @@ __all__ = [
     "ModuleList",
     "MultiheadAttention",
     "PReLU",
+    "PairwiseDistance",
     "Parameter",
     "ParameterDict",
     "ParameterList",

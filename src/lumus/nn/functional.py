@@ -13,6 +13,7 @@ from lumus.ops.embedding.embedding import embedding
 from lumus.ops.embedding.one_hot import one_hot
 from lumus.ops.linalg.cosine_similarity import cosine_similarity
 from lumus.ops.linalg.linear import linear
+from lumus.ops.linalg.pairwise_distance import pairwise_distance
 from lumus.ops.loss.cross_entropy import cross_entropy, nll_loss
 from lumus.ops.loss.mse_loss import mse_loss
 from lumus.ops.norm.batch_norm import batch_norm
@@ -82,6 +83,7 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "one_hot",
+    "pairwise_distance",
     "pixel_shuffle",
     "pixel_unshuffle",
     "scaled_dot_product_attention",

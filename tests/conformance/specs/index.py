@@ -201,6 +201,13 @@ def last_writers(*indices: Any, bounds: Any) -> Any:
     return (winners == np.arange(places[0].size)).reshape(places[0].shape)
 
 
+def counted_numbers(source: Source) -> Iterable[Case]:
+    for count, minlength in ((0, 0), (0, 3), (1, 0), (40, 5), (7, 30)):
+        numbers = source.random.integers(0, 9, count)
+        kwargs = {"minlength": minlength}
+        yield Case(f"{count} numbers, {kwargs}", (numbers, source.draw((count,))), kwargs)
+
+
 SPECS = [
     OpSpec(
         name="getitem",
@@ -352,5 +359,14 @@ SPECS = [
         result=lambda dtype: lm.bool_,
         tolerance=0,
         differentiable=False,
+    ),
+    OpSpec(
+        name="bincount",
+        function=lambda x, weights, **kwargs: lm.bincount(x, weights, **kwargs),
+        formula=np.bincount,
+        cases=counted_numbers,
+        fixed=(0,),
+        absolute=True,
+        tolerance=4,
     ),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lumus as lm
-from lumus.nn.functional import cosine_similarity
+from lumus.nn.functional import cosine_similarity, pairwise_distance
 from lumus.testing.op_spec import Case, Domain, Edge, OpSpec, Source, joined, reduction_cases
 from tests.conformance.specs.reduce import NUMBERS, ROWS, WHOLE
 from tests.conformance.specs.sort import drawn
@@ -83,6 +83,14 @@ def distances(x: Any, y: Any, p: float) -> Any:
     if not difference.shape[-1]:
         return np.zeros(difference.shape[:-1])
     return normed(difference, p, -1, False)
+
+
+def pairs_of_vectors(source: Source) -> Iterable[Case]:
+    for shape_x, shape_y in (((3, 4), (3, 4)), ((4,), (4,)), ((0, 2), (2,)), ((2, 3, 2), (3, 1))):
+        inputs = (source.draw(shape_x), source.draw(shape_y))
+        for p in (2.0, 1.0, INF):
+            kwargs = {"p": p, "eps": 0.25}
+            yield Case(f"{shape_x}, {shape_y}, p={p}", inputs, kwargs)
 
 
 def several_quantiles(source: Source) -> Iterable[Case]:
@@ -179,6 +187,18 @@ SPECS = [
             Edge(f"C10 equal rows, p={p}", ([[1.0, 2.0]], [[1.0, 2.0]]),
                  ([[0.0, 0.0]], [[0.0, 0.0]]), kwargs={"p": p})
             for p in POWERS
+        ),
+    ),
+    OpSpec(
+        name="pairwise_distance",
+        function=pairwise_distance,
+        formula=lambda x, y, p, eps: normed(x - y + eps, p, -1, False),
+        cases=pairs_of_vectors,
+        absolute=True,
+        tolerance=8,
+        edges=(
+            Edge("equal vectors", ([[1.0, 2.0]], [[1.0, 2.0]]), ([[0.0, 0.0]], [[0.0, 0.0]]),
+                 kwargs={"eps": 0.0}),
         ),
     ),
     OpSpec(

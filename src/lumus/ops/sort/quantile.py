@@ -8,6 +8,7 @@ from typing import Literal
 
 from lumus.core.argument import axes_of, finite
 from lumus.core.broadcast import listed, reduced_shape
+from lumus.core.composite import composite
 from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import Float
 from lumus.core.op import kind_error
@@ -61,6 +62,7 @@ _PLACES: dict[str, Callable[[int, float], float]] = {
 }
 
 
+@composite("quantile")
 def quantile(
     x: Tensor[Float],
     q: float | Sequence[float],

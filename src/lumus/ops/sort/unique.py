@@ -6,6 +6,7 @@ from typing import Any, Literal, overload
 
 from lumus.core.argument import axis_of, check_tensors, flag
 from lumus.core.broadcast import Shape
+from lumus.core.composite import composite
 from lumus.core.kinds import Bool, Int, K
 from lumus.core.tensor import Tensor
 from lumus.ops.create.arange import arange
@@ -32,6 +33,7 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
 ) -> Any: ...
+@composite("unique")
 def unique(
     x: Tensor[Any],
     *,
