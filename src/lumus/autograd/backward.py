@@ -204,13 +204,14 @@ class Sweep:
                 for position, one in enumerate(saved):
                     _check_unchanged(node, f"{name}[{position}]", one)
         outputs = node.plan.outputs
+        spec = outputs[0]
         if len(outputs) > 1:
             return self._vjp_of_several(node, record, create_graph)
         grad = self.pending.pop(node, None)
         if grad is None:
             return None
-        if self.owned or grad.spec is not outputs[0]:
-            grad = self._rounded(grad, outputs[0])
+        if self.owned or grad.spec is not spec:
+            grad = self._rounded(grad, spec)
         return (record.bound_to(node) if create_graph else record).vjp(grad)
 
     def _vjp_of_several(

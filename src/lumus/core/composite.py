@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 Composite = Callable[..., Any]
 COMPOSITES: dict[str, Composite] = {}
+AnyComposite = TypeVar("AnyComposite", bound=Composite)
 
 
-def composite(name: str) -> Callable[[Composite], Composite]:
+def composite(name: str) -> Callable[[AnyComposite], AnyComposite]:
     """Makes a function of several ops known by name, so that a Tensor method can call it."""
 
-    def add(function: Composite) -> Composite:
+    def add(function: AnyComposite) -> AnyComposite:
         COMPOSITES[name] = function
         return function
 
