@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <utility>
+
 #include "bind/conversion.h"
 #include "bind/release.h"
 #include "kernels/copy.h"
@@ -13,7 +15,23 @@ namespace nb = nanobind;
 namespace lumus {
 namespace {
 
-Array dense(const Array& array) {
+Array converted(const Array& array, DType dtype) {
+  Array result = make_array(dtype, array.view.rank, array.view.shape);
+  run_released(num_elements(array.view), [&] { copy_kernels().cast(result.view, array.view); });
+  return result;
+}
+
+// What kernels take: half types are computed in float32, and rounded at the end.
+Array computed(const Array& array) {
+  return is_half(array.view.dtype) ? converted(array, DType::float32) : array;
+}
+
+Array rounded(Array array, DType dtype) {
+  return array.view.dtype == dtype ? array : converted(array, dtype);
+}
+
+Array dense(const Array& given) {
+  const Array array = computed(given);
   if (is_contiguous(array.view)) return array;
   Array result = make_array(array.view.dtype, array.view.rank, array.view.shape);
   run_released(num_elements(array.view), [&] { copy_kernels().copy(result.view, array.view); });
@@ -36,7 +54,6 @@ View widened(const View& view) {
 
 class BoundConvolution {
  public:
-  // `lengths` has the input's, the output's and the taps' along each axis.
   BoundConvolution(nb::tuple input, nb::tuple output, nb::tuple taps, nb::tuple stride,
                    nb::tuple padding, nb::tuple dilation, std::int64_t groups) {
     rank_ = static_cast<int>(nb::len(input));
@@ -56,31 +73,32 @@ class BoundConvolution {
     read(dilation, &ConvolutionAxis::dilation);
   }
 
-  Array forward(const Array& x, const Array& weight, const Array* bias) const {
-    const Array weights = dense(weight);
+  Array forward(const Array& given, const Array& weight, const Array* bias) const {
+    const Array x = computed(given), weights = dense(weight);
+    const Array biases = bias ? dense(*bias) : Array();
     const Convolution shape = with_channels(x.view.shape[0], weight.view);
     Array y = make_picture(x.view, shape.groups * shape.out_channels, &ConvolutionAxis::output);
-    const Array biases = bias ? dense(*bias) : Array();
     run_released(work(shape), [&] {
       convolution_kernels().forward(shape, widened(x.view), widened(weights.view),
                                     bias ? &biases.view : nullptr, widened(y.view));
     });
-    return y;
+    return rounded(std::move(y), given.view.dtype);
   }
 
-  Array transpose(const Array& y, const Array& weight, const Array* bias) const {
-    const Array weights = dense(weight);
+  Array transpose(const Array& given, const Array& weight, const Array* bias) const {
+    const Array y = computed(given), weights = dense(weight);
+    const Array biases = bias ? dense(*bias) : Array();
     const Convolution shape = with_channels(y.view.shape[0], weight.view);
     Array x = make_picture(y.view, shape.groups * shape.in_channels, &ConvolutionAxis::input);
-    const Array biases = bias ? dense(*bias) : Array();
     run_released(work(shape), [&] {
       convolution_kernels().transpose(shape, widened(y.view), widened(weights.view),
                                       bias ? &biases.view : nullptr, widened(x.view));
     });
-    return x;
+    return rounded(std::move(x), given.view.dtype);
   }
 
-  Array weight(const Array& x, const Array& y) const {
+  Array weight(const Array& given, const Array& grad) const {
+    const Array x = computed(given), y = dense(grad);
     Convolution shape = shape_;
     shape.batch = x.view.shape[0];
     shape.in_channels = x.view.shape[1] / shape.groups;
@@ -91,28 +109,29 @@ class BoundConvolution {
     run_released(work(shape), [&] {
       convolution_kernels().weight(shape, widened(x.view), widened(y.view), widened(result.view));
     });
-    return result;
+    return rounded(std::move(result), given.view.dtype);
   }
 
-  Array im2col(const Array& x) const {
-    Convolution shape = of_planes(x.view.shape[0], x.view.shape[1]);
+  Array im2col(const Array& given) const {
+    const Array x = computed(given);
+    const Convolution shape = of_planes(x.view.shape[0], x.view.shape[1]);
     const std::int64_t lengths[3] = {shape.batch,
                                      shape.in_channels * product(&ConvolutionAxis::taps),
                                      product(&ConvolutionAxis::output)};
     Array columns = make_array(x.view.dtype, 3, lengths);
     run_released(num_elements(columns.view),
                  [&] { convolution_kernels().im2col(shape, widened(x.view), columns.view); });
-    return columns;
+    return rounded(std::move(columns), given.view.dtype);
   }
 
-  Array col2im(const Array& array) const {
-    const Array columns = dense(array);
-    Convolution shape =
-        of_planes(columns.view.shape[0], columns.view.shape[1] / product(&ConvolutionAxis::taps));
-    Array x = make_picture(columns.view, shape.in_channels, &ConvolutionAxis::input);
+  Array col2im(const Array& given) const {
+    const Array columns = dense(given);
+    const std::int64_t channels = columns.view.shape[1] / product(&ConvolutionAxis::taps);
+    const Convolution shape = of_planes(columns.view.shape[0], channels);
+    Array x = make_picture(columns.view, channels, &ConvolutionAxis::input);
     run_released(num_elements(columns.view),
                  [&] { convolution_kernels().col2im(shape, columns.view, widened(x.view)); });
-    return x;
+    return rounded(std::move(x), given.view.dtype);
   }
 
  private:

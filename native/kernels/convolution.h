@@ -20,9 +20,10 @@ struct Convolution {
   ConvolutionAxis axes[3];                 // absent ones have length 1 and come first
 };
 
-// Arrays have five axes (batch, channels, three spatial) and one floating dtype. `weight` is
-// contiguous, (groups * out_channels, in_channels, taps...), `bias` too, or null; x and y may have
-// any strides. Results are contiguous and share no memory with the operands.
+// Arrays have five axes (batch, channels, three spatial) and one dtype, float32 or float64.
+// `weight` (groups * out_channels, in_channels, taps...) and `bias`, which may be null, are
+// contiguous; x and y may have any strides, but for the y of a weight's gradient. Results are
+// contiguous and share no memory with the operands.
 struct ConvolutionKernels {
   // y = convolution of x
   void (*forward)(const Convolution& shape, const View& x, const View& weight, const View* bias,

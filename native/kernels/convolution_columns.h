@@ -1,10 +1,10 @@
 // The windows of pictures as columns of a matrix, and back.
 //
 // Threads. A plane of a picture is a piece. Numerics. On the way back an element adds up its taps
-// in their order, half types in float32.
+// in their order.
 #pragma once
 
-#include "kernels/convolution_blocks.h"
+#include "kernels/convolution_tables.h"
 #include "runtime/thread_pool.h"
 
 namespace lumus::LUMUS_ISA {
@@ -54,18 +54,18 @@ LUMUS_INLINE void each_row(const Convolution& shape, const std::int64_t* strides
   }
 }
 
-template <class Element>
+template <class T>
 static void write_windows(const Convolution& shape, const View& x, const View& columns) {
   const std::int64_t channels = shape.groups * shape.in_channels;
   const std::int64_t size = num_elements(columns) / (shape.batch * channels);
   parallel_for(shape.batch * channels, 1 + kColumnElements / size,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t plane = begin; plane < end; ++plane) {
-                   const Element* const from = reinterpret_cast<const Element*>(x.data) +
-                                               plane / channels * x.strides[0] +
-                                               plane % channels * x.strides[1];
-                   Element* const to = reinterpret_cast<Element*>(columns.data) + plane * size;
-                   std::memset(to, 0, static_cast<std::size_t>(size) * sizeof(Element));
+                   const T* const from = reinterpret_cast<const T*>(x.data) +
+                                         plane / channels * x.strides[0] +
+                                         plane % channels * x.strides[1];
+                   T* const to = reinterpret_cast<T*>(columns.data) + plane * size;
+                   std::memset(to, 0, static_cast<std::size_t>(size) * sizeof(T));
                    each_row(shape, x.strides + 2,
                             [&](std::int64_t column, std::int64_t at, std::int64_t count,
                                 std::int64_t step) {
@@ -76,27 +76,22 @@ static void write_windows(const Convolution& shape, const View& x, const View& c
                });
 }
 
-template <class Element>
+template <class T>
 static void add_windows(const Convolution& shape, const View& columns, const View& x) {
-  using T = Computed<Element>;
   const std::int64_t planes = shape.batch * shape.groups * shape.in_channels;
   const std::int64_t size = num_elements(columns) / planes;
   const std::int64_t plane_size = num_elements(x) / planes;
   parallel_for(
       planes, 1 + kColumnElements / (size + plane_size), [&](std::int64_t begin, std::int64_t end) {
-        const Scratch scratch(plane_size * static_cast<std::int64_t>(sizeof(T)));
-        T* const sums = scratch.as<T>();
         for (std::int64_t plane = begin; plane < end; ++plane) {
-          const Element* const from = reinterpret_cast<const Element*>(columns.data) + plane * size;
-          std::memset(sums, 0, static_cast<std::size_t>(plane_size) * sizeof(T));
+          const T* const from = reinterpret_cast<const T*>(columns.data) + plane * size;
+          T* const to = reinterpret_cast<T*>(x.data) + plane * plane_size;
+          std::memset(to, 0, static_cast<std::size_t>(plane_size) * sizeof(T));
           each_row(
               shape, x.strides + 2,
               [&](std::int64_t column, std::int64_t at, std::int64_t count, std::int64_t step) {
-                for (std::int64_t i = 0; i < count; ++i)
-                  sums[at + i * step] += widen<T>(from[column + i]);
+                for (std::int64_t i = 0; i < count; ++i) to[at + i * step] += from[column + i];
               });
-          narrow_run<Element, T>(sums, plane_size,
-                                 reinterpret_cast<Element*>(x.data) + plane * plane_size, 1);
         }
       });
 }

@@ -101,6 +101,17 @@ def test_convolution_is_a_product_with_unfolded_columns():
     np.testing.assert_allclose(y.numpy(), product.numpy(), rtol=1e-12, atol=1e-12)
 
 
+def test_what_lies_outside_contributes_nothing_even_to_infinite_weights():
+    weight = lm.tensor([[[float("inf"), 1.0, 1.0]]])
+    x = lm.tensor([[[1.0, 2.0, 3.0]]])
+    for device in ("cpu", "reference"):
+        on = [one.to_device(device) for one in (x, weight)]
+        y = nn.functional.conv1d(*on, padding=1)
+        assert y.tolist() == [[[3.0, float("inf"), float("inf")]]]
+        spread = nn.functional.conv_transpose1d(*on, padding=1)
+        assert spread.tolist() == [[[float("inf"), float("inf"), 5.0]]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "given", "text"),
     [

@@ -1,4 +1,4 @@
-"""Convolutions tap by tap: each tap is a strided slice of the padded input."""
+"""Convolutions tap by tap: what one tap sees is a strided slice of the input."""
 
 from __future__ import annotations
 
@@ -19,35 +19,28 @@ Place: TypeAlias = Any
 """An index of an array that picks elements along its last axes."""
 
 
-def _taps(kernel: Any, taps: Shape, positions: Shape) -> Iterator[tuple[Place, Place]]:
-    """Each tap and the padded input positions at which it stands."""
+def _taps(
+    kernel: Any, taps: Shape, positions: Shape, size: Shape
+) -> Iterator[tuple[Place, Place, Place]]:
+    """Each tap, the positions at which it sees something, and what it sees of the input.
+
+    Beyond the ends of the input there is nothing, so these positions are left out.
+    """
     for tap in np.ndindex(*taps):
-        starts = [place * spread for place, spread in zip(tap, kernel.dilation, strict=True)]
-        yield (
-            (..., *tap),
-            (
-                ...,
-                *(
-                    slice(start, start + (count - 1) * step + 1 if count else start, step)
-                    for start, count, step in zip(starts, positions, kernel.stride, strict=True)
-                ),
-            ),
-        )
-
-
-def _padded_size(kernel: Any, size: Shape, taps: Shape, positions: Shape) -> Shape:
-    """As many positions as the windows reach over, or the input if that is more."""
-    parts = zip(size, taps, positions, kernel.stride, kernel.padding, kernel.dilation, strict=True)
-    return tuple(
-        max((count - 1) * step + (tap - 1) * spread + 1, zeros + length)
-        for length, tap, count, step, zeros, spread in parts
-    )
-
-
-def _inside(kernel: Any, size: Shape) -> Place:
-    """Where the input lies on the padded one."""
-    pairs = zip(kernel.padding, size, strict=True)
-    return (..., *(slice(zeros, zeros + length) for zeros, length in pairs))
+        outside: list[slice] = []
+        inside: list[slice] = []
+        for axis, place in enumerate(tap):
+            step = kernel.stride[axis]
+            shift = place * kernel.dilation[axis] - kernel.padding[axis]
+            first = min(max(-(shift // step), 0), positions[axis])
+            end = max(min((size[axis] - 1 - shift) // step + 1, positions[axis]), first)
+            start = first * step + shift
+            outside.append(slice(first, end))
+            inside.append(slice(start, start + (end - first - 1) * step + 1, step))
+            if first == end:
+                break
+        else:
+            yield (..., *tap), (..., *outside), (..., *inside)
 
 
 def _grouped(array: Array, groups: int, axis: int) -> Array:
@@ -55,12 +48,6 @@ def _grouped(array: Array, groups: int, axis: int) -> Array:
     shape = array.shape
     rest = shape[axis] // groups
     return array.reshape(*shape[:axis], groups, rest, *shape[axis + 1 :])
-
-
-def _padded(kernel: Any, x: Array, taps: Shape, positions: Shape) -> Array:
-    padded = np.zeros((*x.shape[:2], *_padded_size(kernel, x.shape[2:], taps, positions)))
-    padded[_inside(kernel, x.shape[2:])] = x
-    return padded
 
 
 def _with_bias(y: Array, bias: Sequence[Array]) -> Array:
@@ -71,11 +58,10 @@ def convolution(kernel: k.Convolution, arrays: Sequence[Array], output: Spec) ->
     """For each tap the products of all channels."""
     x, weight, *bias = map(widened, arrays)
     taps, positions = weight.shape[2:], output.shape[2:]
-    padded = _grouped(_padded(kernel, x, taps, positions), kernel.groups, 1)
-    weights = _grouped(weight, kernel.groups, 0)
+    inputs, weights = _grouped(x, kernel.groups, 1), _grouped(weight, kernel.groups, 0)
     y = np.zeros((x.shape[0], kernel.groups, weights.shape[1], *positions))
-    for tap, place in _taps(kernel, taps, positions):
-        y += np.einsum("ngi...,goi->ngo...", padded[place], weights[tap])
+    for tap, at, seen in _taps(kernel, taps, positions, x.shape[2:]):
+        y[at] += np.einsum("ngi...,goi->ngo...", inputs[seen], weights[tap])
     return _with_bias(y.reshape(output.shape), bias)
 
 
@@ -85,26 +71,23 @@ def convolution_transpose(
     """For each tap the products added where it stands."""
     y, weight, *bias = map(widened, arrays)
     taps, positions, size = weight.shape[2:], y.shape[2:], output.shape[2:]
-    spread = _padded_size(kernel, size, taps, positions)
-    x = np.zeros((y.shape[0], kernel.groups, weight.shape[1], *spread))
-    grouped, weights = _grouped(y, kernel.groups, 1), _grouped(weight, kernel.groups, 0)
-    for tap, place in _taps(kernel, taps, positions):
-        x[place] += np.einsum("ngo...,goi->ngi...", grouped, weights[tap])
-    return _with_bias(x[_inside(kernel, size)].reshape(output.shape), bias)
+    outputs, weights = _grouped(y, kernel.groups, 1), _grouped(weight, kernel.groups, 0)
+    x = np.zeros((y.shape[0], kernel.groups, weight.shape[1], *size))
+    for tap, at, seen in _taps(kernel, taps, positions, size):
+        x[seen] += np.einsum("ngo...,goi->ngi...", outputs[at], weights[tap])
+    return _with_bias(x.reshape(output.shape), bias)
 
 
 def convolution_weight(kernel: k.ConvolutionWeight, arrays: Sequence[Array], output: Spec) -> Array:
     """For each tap the products of what it sees with the gradient."""
     x, grad = map(widened, arrays)
     taps, positions = output.shape[2:], grad.shape[2:]
-    padded = _grouped(_padded(kernel, x, taps, positions), kernel.groups, 1)
-    grads = _grouped(grad, kernel.groups, 1)
-    count = math.prod(positions)
-    result = np.zeros((kernel.groups, grads.shape[2], padded.shape[2], *taps))
-    for tap, place in _taps(kernel, taps, positions):
-        seen = padded[place].reshape(*padded.shape[:3], count)
-        given = grads.reshape(*grads.shape[:3], count)
-        result[tap] = np.einsum("ngip,ngop->goi", seen, given)
+    inputs, grads = _grouped(x, kernel.groups, 1), _grouped(grad, kernel.groups, 1)
+    result = np.zeros((kernel.groups, grads.shape[2], inputs.shape[2], *taps))
+    for tap, at, seen in _taps(kernel, taps, positions, x.shape[2:]):
+        flat = [one.reshape(*one.shape[:3], math.prod(one.shape[3:]))
+                for one in (inputs[seen], grads[at])]  # fmt: skip
+        result[tap] = np.einsum("ngip,ngop->goi", *flat)
     return result.reshape(output.shape)
 
 
@@ -114,24 +97,23 @@ def _exchanged(columns: Array, rank: int) -> Array:
 
 
 def im2col(kernel: k.Im2col, arrays: Sequence[Array], output: Spec) -> Array:
-    """Each tap's slice is a row of every channel."""
-    x = arrays[0]
-    padded = _padded(kernel, widened(x), kernel.taps, kernel.positions)
+    """What each tap sees is a row of every channel."""
+    x, rank = widened(arrays[0]), len(kernel.taps)
+    # Taps last, as weights have them.
     columns = np.zeros((*x.shape[:2], *kernel.positions, *kernel.taps))
-    for tap, place in _taps(kernel, kernel.taps, kernel.positions):
-        columns[tap] = padded[place]
-    return _exchanged(columns, len(kernel.taps)).reshape(output.shape)
+    for tap, at, seen in _taps(kernel, kernel.taps, kernel.positions, x.shape[2:]):
+        columns[tap][at] = x[seen]
+    return _exchanged(columns, rank).reshape(output.shape)
 
 
 def col2im(kernel: k.Col2im, arrays: Sequence[Array], output: Spec) -> Array:
-    """Each tap's rows are added to its slice."""
-    columns = widened(arrays[0]).reshape(*output.shape[:2], *kernel.taps, *kernel.positions)
-    columns = _exchanged(columns, len(kernel.taps))
-    spread = _padded_size(kernel, kernel.size, kernel.taps, kernel.positions)
-    picture = np.zeros((*output.shape[:2], *spread))
-    for tap, place in _taps(kernel, kernel.taps, kernel.positions):
-        picture[place] += columns[tap]
-    return picture[_inside(kernel, kernel.size)]
+    """Each tap's rows are added to what it sees."""
+    rank, shape = len(kernel.taps), output.shape[:2]
+    columns = _exchanged(widened(arrays[0]).reshape(*shape, *kernel.taps, *kernel.positions), rank)
+    picture = np.zeros(output.shape)
+    for tap, at, seen in _taps(kernel, kernel.taps, kernel.positions, kernel.size):
+        picture[seen] += columns[tap][at]
+    return picture
 
 
 TABLE: dict[type[Kernel], Callable[[Any, Sequence[Array], Any], Any]] = {

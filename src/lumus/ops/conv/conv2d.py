@@ -18,7 +18,7 @@ def conv2d(
     groups: int = 1,
 ) -> Tensor[Float]:
     """Weights slid over x: ``y[o, p] = bias[o] + sum over c, t of weight[o, c, t] *
-    x[c, p * stride - padding + t * dilation]``, where x is zero outside.
+    x[c, p * stride - padding + t * dilation]``; what lies outside x contributes nothing.
 
     The kernel is not flipped (a cross-correlation). With `groups` the channels of x and y are cut
     into as many parts, each with its own weights: channels of y in one part follow one another.
