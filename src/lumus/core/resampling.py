@@ -15,7 +15,8 @@ Table: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 """(indices, weights), each (taps, count): a weight of 0 means no element."""
 
 _CUBIC = -0.75
-"""The slope of the cubic kernel at 1, as image libraries have it."""
+_CUBIC_ANTIALIASED = -0.5
+"""The slope of the cubic kernel at 1, as image libraries have it: without antialias, and with."""
 
 
 @frozen
@@ -27,6 +28,9 @@ class ResampleAxis:
     element. nearest takes the element at the floor of ``o * step``, nearest-exact that of
     ``(o + 1/2) * step``; linear and cubic weigh the two and four around it. mean averages the
     elements from ``floor(o * length / count)`` to ``ceil((o + 1) * length / count)``.
+
+    With `antialias`, linear and cubic stretch their kernel by a step above one, so that it covers
+    all elements between outputs, and share out a weight of one among those that there are.
     """
 
     length: int
@@ -34,12 +38,15 @@ class ResampleAxis:
     mode: ResampleMode
     step: tuple[int, int]
     align_corners: bool
+    antialias: bool = False
 
     def table(self) -> Table:
         """The elements of each output."""
         if self.mode == "mean":
             return _means(self.length, self.count)
         step, unit = self.step
+        if self.antialias:
+            return _stretched(self.mode, step / unit, self.length, self.count)
         if self.mode == "nearest":
             return _nearest([output * step // unit for output in range(self.count)], self.length)
         if self.mode == "nearest-exact":
@@ -69,14 +76,33 @@ def _linear(distance: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def _cubic(distance: NDArray[Any]) -> list[NDArray[Any]]:
-    def near(x: NDArray[Any]) -> NDArray[Any]:
-        return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
+    return [_keys(place, _CUBIC) for place in (1 + distance, distance, 1 - distance, 2 - distance)]
 
-    def far(x: NDArray[Any]) -> NDArray[Any]:
-        return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
-    rest = 1 - distance
-    return [far(1 + distance), near(distance), near(rest), far(1 + rest)]
+def _keys(x: NDArray[Any], slope: float) -> NDArray[Any]:
+    """The cubic kernel of Keys (1981) at distances that are not negative."""
+    near = ((slope + 2) * x - (slope + 3)) * x * x + 1
+    far = ((slope * x - 5 * slope) * x + 8 * slope) * x - 4 * slope
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _stretched(mode: ResampleMode, step: float, length: int, count: int) -> Table:
+    """The kernel over all elements that it covers when it is as wide as the outputs are apart."""
+    stretch = max(step, 1.0)
+    reach = stretch * (1 if mode == "linear" else 2)
+    centers = step * (np.arange(count) + 0.5)
+    begins = np.maximum((centers - reach + 0.5).astype(np.int64), 0)
+    ends = np.minimum((centers + reach + 0.5).astype(np.int64), length)
+    taps = np.arange(max(1, int((ends - begins).max())))[:, None]
+    is_there = taps < ends - begins
+    indices = np.where(is_there, begins + taps, np.minimum(begins, length - 1))
+    distance = np.abs(indices + 0.5 - centers) / stretch
+    if mode == "linear":
+        weights = np.maximum(0.0, 1 - distance)
+    else:
+        weights = _keys(distance, _CUBIC_ANTIALIASED)
+    weights = np.where(is_there, weights, 0.0)
+    return indices, weights / weights.sum(axis=0)
 
 
 def _weighted(below: NDArray[Any], weights: list[NDArray[Any]], length: int) -> Table:

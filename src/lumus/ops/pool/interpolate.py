@@ -39,6 +39,7 @@ def interpolate(
     scale_factor: float | Sequence[float] | None = None,
     mode: InterpolateMode = "nearest",
     align_corners: bool | None = None,
+    antialias: bool = False,
 ) -> Tensor[Float]:
     """`x` brought to another size along all axes but the first two.
 
@@ -50,14 +51,15 @@ def interpolate(
     ``nearest`` takes element ``floor(o * step)``, ``nearest-exact`` the one nearest to the output;
     ``linear``, ``bilinear`` and ``trilinear`` (for one, two and three axes) weigh neighbours by
     their distance; ``bicubic`` fits cubics (Keys 1981, with the slope -0.75); ``area`` averages, as
-    `adaptive_avg_pool2d` does.
+    `adaptive_avg_pool2d` does. Where pictures shrink, ``antialias`` makes ``bilinear`` and
+    ``bicubic`` (then with the slope -0.5) weigh all elements between outputs.
 
     **Shapes.** (N, C, ...) with one to three further axes, which alone change.
     **Kinds.** Float; half types add up in float32.
     **Gradient.** `grad`, added with its weights to the elements that each output is made of.
     **Raises.** ArgumentError for sizes below 1, both or none of the two ways to give them, a mode
-    that is not for as many axes, and `align_corners` where it has no meaning; ShapeError; KindError
-    for Int and Bool.
+    that is not for as many axes, and `align_corners` or `antialias` where they have no meaning;
+    ShapeError; KindError for Int and Bool.
 
     >>> import lumus as lm
     >>> x = lm.tensor([[[0.0, 2.0]]])
@@ -66,10 +68,13 @@ def interpolate(
     """
     kernel, num_axes = _checked(x, mode)
     aligned = _aligned(mode, kernel, align_corners)
+    antialias = flag("interpolate", "antialias", antialias)
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ArgumentError(f"interpolate: antialias has no meaning for {mode!r}")
     lengths = x.shape[2:]
     sizes, scales = _sizes(lengths, size, scale_factor, num_axes)
     axes = tuple(
-        _axis(length, count, kernel, scale, aligned)
+        _axis(length, count, kernel, scale, aligned, antialias)
         for length, count, scale in zip(lengths, sizes, scales, strict=True)
     )
     return resampled(x, axes)
@@ -138,7 +143,12 @@ def _sizes(
 
 @lru_cache(1 << 12)
 def _axis(
-    length: int, count: int, kernel: ResampleMode, scale: float | None, aligned: bool
+    length: int,
+    count: int,
+    kernel: ResampleMode,
+    scale: float | None,
+    aligned: bool,
+    antialias: bool,
 ) -> ResampleAxis:
     if kernel == "mean" or scale is None:
         step = Fraction(length, count)
@@ -146,4 +156,5 @@ def _axis(
         step = 1 / Fraction(scale)
     if aligned:
         step = Fraction(length - 1, count - 1) if count > 1 else Fraction(0)
-    return ResampleAxis(length, count, kernel, (step.numerator, step.denominator), aligned)
+    parts = (step.numerator, step.denominator)
+    return ResampleAxis(length, count, kernel, parts, aligned, antialias)
