@@ -161,18 +161,19 @@ bool exponentiate(const Block& block, T* scores, const Running<T>& running) {
   const std::int64_t pitch = block.pitch;
   auto changes = splat<T>(T(0)) != splat<T>(T(0));
   for (std::int64_t q = 0; q < pitch; q += kLanes<T>) {
+    const std::int64_t num_keys = block.keys_seen(q + kLanes<T>);
     const Vec<T> before = load<T>(running.maxima + q);
     // A NaN is passed over here, and comes back in the sum.
     Vec<T> tops[4] = {before, before, before, before};
     std::int64_t k = 0;
-    for (; k + 4 <= block.num_keys; k += 4) {
+    for (; k + 4 <= num_keys; k += 4) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
         const Vec<T> score = load<T>(scores + (k + i) * pitch + q);
         tops[i] = score > tops[i] ? score : tops[i];
       }
     }
-    for (; k < block.num_keys; ++k) {
+    for (; k < num_keys; ++k) {
       const Vec<T> score = load<T>(scores + k * pitch + q);
       tops[0] = score > tops[0] ? score : tops[0];
     }
@@ -183,7 +184,7 @@ bool exponentiate(const Block& block, T* scores, const Running<T>& running) {
     const Vec<T> shift = top == -kInfinity<T> ? Vec<T>{} : top;
     const Vec<T> decay = exp(before - shift);
     Vec<T> sums[4] = {};
-    for (k = 0; k + 4 <= block.num_keys; k += 4) {
+    for (k = 0; k + 4 <= num_keys; k += 4) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
         T* const at = scores + (k + i) * pitch + q;
@@ -192,12 +193,13 @@ bool exponentiate(const Block& block, T* scores, const Running<T>& running) {
         sums[i] += weight;
       }
     }
-    for (; k < block.num_keys; ++k) {
+    for (; k < num_keys; ++k) {
       T* const at = scores + k * pitch + q;
       const Vec<T> weight = exp(load<T>(at) - shift);
       store<T>(at, weight);
       sums[0] += weight;
     }
+    for (; k < block.num_keys; ++k) store<T>(scores + k * pitch + q, Vec<T>{});
     const Vec<T> sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     store<T>(running.sums + q, load<T>(running.sums + q) * decay + sum);
     store<T>(running.maxima + q, top);
@@ -273,6 +275,7 @@ class Forward {
     block.query = query;
     block.num_queries = smaller(kQueries, sizes_.queries - query);
     block.pitch = pitch_of(block.num_queries);
+    block.is_causal = arguments_.is_causal;
     const Mask mask = mask_of(arguments_, matrix);
     turn_queries<Element, T>(arguments_, matrix, block, buffers.queries);
     for_each_vector<T>(block.pitch, buffers.running.maxima,
@@ -301,8 +304,7 @@ class Forward {
     const Rows<T> values =
         read_rows<Element, T>(matrix_of<Element>(arguments_.value, like, matrix, block.key),
                               block.num_keys, sizes_.value_width, buffers.value_copy);
-    multiply_block<T>(block.num_keys, pitch, sizes_.width, {keys.data, keys.stride, 1},
-                      buffers.queries, pitch, scores, pitch, false);
+    multiply_rows<T>(block, sizes_.width, {keys.data, keys.stride, 1}, buffers.queries, scores);
     const bool excludes = apply_mask<T>(mask, block, scores, buffers.numbers, buffers.rows);
     if (exponentiate(block, scores, running) && block.key > 0) {
       scale_columns<T>(sizes_.value_width, pitch, running.decays, running.outputs);
@@ -318,8 +320,8 @@ class Forward {
                      pitch);
       return;
     }
-    multiply_block<T>(sizes_.value_width, pitch, block.num_keys, {values.data, 1, values.stride},
-                      scores, pitch, running.outputs, pitch, block.key > 0);
+    add_weighted<T>(block, sizes_.value_width, {values.data, 1, values.stride}, scores,
+                    running.outputs, block.key > 0);
   }
 
   // Divides by the sums, and writes outputs and logarithms.
@@ -470,6 +472,7 @@ class Backward {
         block.query = query;
         block.num_queries = smaller(kQueries, sizes_.queries - query);
         block.pitch = pitch_of(block.num_queries);
+        block.is_causal = arguments_.is_causal;
         run_queries(range, matrix, block, buffers);
         write_query_gradient(matrix, block, buffers.grad_query, part);
       }
@@ -543,14 +546,14 @@ class Backward {
     T* const grad_key = buffers.grad_key + (block.key - range.first) * width;
     T* const grad_value = buffers.grad_value + (block.key - range.first) * value_width;
 
-    multiply_block<T>(block.num_keys, pitch, sizes_.width, {keys.data, keys.stride, 1},
-                      buffers.queries, pitch, buffers.weights, pitch, false);
+    multiply_rows<T>(block, sizes_.width, {keys.data, keys.stride, 1}, buffers.queries,
+                     buffers.weights);
     const Rows<T> scores = {buffers.weights, pitch};
     const bool is_plain = !mask.concerns(block) || all_finite<T>(scores, block.num_keys, pitch);
     const bool excludes =
         apply_mask<T>(mask, block, buffers.weights, buffers.kept, buffers.grad_weights);
-    multiply_block<T>(block.num_keys, pitch, sizes_.value_width, {values.data, values.stride, 1},
-                      buffers.grads, pitch, buffers.grad_weights, pitch, false);
+    multiply_rows<T>(block, sizes_.value_width, {values.data, values.stride, 1}, buffers.grads,
+                     buffers.grad_weights);
     const Rows<T> logarithms = {buffers.logarithms, pitch},
                   products = {buffers.grad_weights, pitch};
     // What is excluded must be left out where it would bring in something that is not finite.
@@ -558,8 +561,11 @@ class Backward {
         excludes && !(is_plain && all_finite<T>(products, block.num_keys, pitch) &&
                       all_finite<T>(logarithms, 1, pitch));
     for (std::int64_t k = 0; k < block.num_keys; ++k) {
-      for_each_vector<T>(pitch, buffers.weights + k * pitch, [&](Vec<T> score, std::int64_t q) {
-        return exp(score - load<T>(buffers.logarithms + q));
+      T* const row = buffers.weights + k * pitch;
+      const std::int64_t first = smaller(block.first_seeing(k) / kLanes<T> * kLanes<T>, pitch);
+      clear(row, first);
+      for_each_vector<T>(pitch - first, row + first, [&](Vec<T> score, std::int64_t q) {
+        return exp(score - load<T>(buffers.logarithms + first + q));
       });
     }
     if (is_delicate) zero_excluded<T>(mask, block, buffers.weights);
@@ -587,12 +593,10 @@ class Backward {
                      buffers.grad_query, width, 1);
       return;
     }
-    multiply_block<T>(block.num_keys, value_width, block.num_queries, {kept, pitch, 1}, grads.data,
-                      grads.stride, grad_value, value_width, true);
-    multiply_block<T>(block.num_keys, width, block.num_queries, {buffers.grad_scores, pitch, 1},
-                      queries.data, queries.stride, grad_key, width, true);
-    multiply_block<T>(block.num_queries, width, block.num_keys, {buffers.grad_scores, 1, pitch},
-                      keys.data, keys.stride, buffers.grad_query, width, true);
+    add_to_keys<T>(block, value_width, kept, grads.data, grads.stride, grad_value);
+    add_to_keys<T>(block, width, buffers.grad_scores, queries.data, queries.stride, grad_key);
+    add_to_queries<T>(block, width, buffers.grad_scores, keys.data, keys.stride,
+                      buffers.grad_query);
   }
 
   // weight * (grad of the weight - sum(grad * output)).

@@ -28,6 +28,16 @@ struct Block {
   std::int64_t query, num_queries;
   std::int64_t key, num_keys;
   std::int64_t pitch;
+  bool is_causal;
+
+  // Key k of the block may be seen by query q of the block if k <= q + lead().
+  std::int64_t lead() const { return is_causal ? query - key : kKeys; }
+  // Keys, from the first, that queries before `end` may see.
+  std::int64_t keys_seen(std::int64_t end) const {
+    return end + lead() < 0 ? 0 : smaller(end + lead(), num_keys);
+  }
+  // The first query that may see keys from `key` on.
+  std::int64_t first_seeing(std::int64_t at) const { return at > lead() ? at - lead() : 0; }
 };
 
 // Of both float and double, a whole number of vectors.
@@ -45,38 +55,89 @@ LUMUS_INLINE Tile<T> tile_of_height(std::int64_t rows, bool is_wide) {
   return is_wide ? &tile<T, kRows, 2, true, false> : &tile<T, kRows, 1, true, false>;
 }
 
-// c = or += a times b. Rows of b and c are whole vectors, `columns` of them in use.
-template <class T>
-static void multiply_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, Matrix<T> a,
-                           const T* b, std::int64_t b_stride, T* c, std::int64_t c_stride,
-                           bool accumulate) {
+// The part of the depth that a tile of a product needs; the rest of it adds nothing.
+struct Span {
+  std::int64_t begin, end;
+};
+struct TilePlace {
+  std::int64_t row, row_end, column, column_end;
+};
+
+// c = or += a times b, where `depth_of` says what part of the depth a tile needs. Rows of b and c
+// are whole vectors, `columns` of them in use.
+template <class T, class DepthOf>
+static void multiply_block(std::int64_t rows, std::int64_t columns, Matrix<T> a, const T* b,
+                           std::int64_t b_stride, T* c, std::int64_t c_stride, bool accumulate,
+                           const DepthOf& depth_of) {
   if (rows == 0) return;
   constexpr std::int64_t lanes = kLanes<T>;
   const Strips<T> strips(rows);
   TileTask<T> task;
-  task.depth = depth;
   task.a_row_stride = a.row_stride;
   task.a_depth_stride = a.column_stride;
   task.b_stride = b_stride;
   task.packed_b = nullptr;
   task.next_b = b;
   task.next_b_stride = 0;
-  task.next_b_period = depth;
+  task.next_b_period = INT64_MAX / 2;
   task.c_stride = c_stride;
   task.accumulate = accumulate;
   for (std::int64_t column = 0; column < columns; column += 2 * lanes) {
     const bool is_wide = columns - column > lanes;
-    task.a = a.data;
-    task.b = b + column;
-    task.c = c + column;
     task.columns = is_wide ? 2 * lanes : lanes;
+    std::int64_t row = 0;
     for (std::int64_t strip = 0; strip < strips.count; ++strip) {
       const std::int64_t height = strips.height + (strip < strips.num_tall);
-      tile_of_height<T>(height, is_wide)(task);
-      task.a += height * a.row_stride;
-      task.c += height * c_stride;
+      const Span span = depth_of(TilePlace{row, row + height, column, column + task.columns});
+      task.depth = span.end - span.begin;
+      task.a = a.data + row * a.row_stride + span.begin * a.column_stride;
+      task.b = b + span.begin * b_stride + column;
+      task.c = c + row * c_stride + column;
+      if (task.depth > 0 || !accumulate) tile_of_height<T>(height, is_wide)(task);
+      row += height;
     }
   }
+}
+
+// The products of a block of scores. Weights that a causal mask excludes are 0, and so left out.
+
+// (keys x width) times (width x queries): the scores, or the gradients of the weights.
+template <class T>
+static void multiply_rows(const Block& block, std::int64_t width, Matrix<T> rows, const T* queries,
+                          T* scores) {
+  multiply_block<T>(block.num_keys, block.pitch, rows, queries, block.pitch, scores, block.pitch,
+                    false, [&](TilePlace tile) {
+                      const bool is_seen = tile.row < block.keys_seen(tile.column_end);
+                      return Span{0, is_seen ? width : 0};
+                    });
+}
+
+// to (width x queries) = or += (width x keys) times the weights.
+template <class T>
+static void add_weighted(const Block& block, std::int64_t width, Matrix<T> columns,
+                         const T* weights, T* to, bool accumulate) {
+  multiply_block<T>(width, block.pitch, columns, weights, block.pitch, to, block.pitch, accumulate,
+                    [&](TilePlace tile) { return Span{0, block.keys_seen(tile.column_end)}; });
+}
+
+// to (keys x width) += the weights times (queries x width).
+template <class T>
+static void add_to_keys(const Block& block, std::int64_t width, const T* weights, const T* rows,
+                        std::int64_t row_stride, T* to) {
+  multiply_block<T>(block.num_keys, width, {weights, block.pitch, 1}, rows, row_stride, to, width,
+                    true, [&](TilePlace tile) {
+                      const std::int64_t first = block.first_seeing(tile.row);
+                      return Span{smaller(first, block.num_queries), block.num_queries};
+                    });
+}
+
+// to (queries x width) += the turned weights times (keys x width).
+template <class T>
+static void add_to_queries(const Block& block, std::int64_t width, const T* weights, const T* rows,
+                           std::int64_t row_stride, T* to) {
+  multiply_block<T>(block.num_queries, width, {weights, 1, block.pitch}, rows, row_stride, to,
+                    width, true,
+                    [&](TilePlace tile) { return Span{0, block.keys_seen(tile.row_end)}; });
 }
 
 // ---- operands -----------------------------------------------------------------------------------
@@ -165,9 +226,7 @@ struct Mask {
   }
 
   // Whether a block may hold what is excluded.
-  bool concerns(const Block& block) const {
-    return data || (is_causal && block.key + block.num_keys - 1 > block.query);
-  }
+  bool concerns(const Block& block) const { return data || block.lead() < block.num_keys - 1; }
 
   template <class T>
   bool allows(std::int64_t query, std::int64_t key) const {
@@ -219,11 +278,11 @@ static bool apply_mask(const Mask& mask, const Block& block, T* scores, T* numbe
     });
     excludes = any(excluded);
   }
-  if (!mask.is_causal || block.key + block.num_keys - 1 <= block.query) return excludes;
+  if (block.lead() >= block.num_keys - 1) return excludes;
   Vec<T> lane_number;
   for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) lane_number[lane] = static_cast<T>(lane);
   for (std::int64_t k = 0; k < block.num_keys; ++k) {
-    const T first_seeing = static_cast<T>(block.key + k - block.query);
+    const T first_seeing = static_cast<T>(block.first_seeing(k));
     if (first_seeing <= 0) continue;
     for_each_vector<T>(block.pitch, scores + k * block.pitch, [&](Vec<T> score, std::int64_t q) {
       return lane_number + static_cast<T>(q) < first_seeing ? splat<T>(-kInfinity<T>) : score;

@@ -74,12 +74,22 @@ from lumus.nn.layers.softplus import Softplus
 from lumus.nn.layers.softshrink import Softshrink
 from lumus.nn.layers.softsign import Softsign
 from lumus.nn.layers.tanh import Tanh
+from lumus.nn.layers.transformer import Transformer
+from lumus.nn.layers.transformer_decoder import TransformerDecoder
+from lumus.nn.layers.transformer_decoder_layer import TransformerDecoderLayer
+from lumus.nn.layers.transformer_encoder import TransformerEncoder
+from lumus.nn.layers.transformer_encoder_layer import TransformerEncoderLayer
 from lumus.nn.layers.unflatten import Unflatten
 from lumus.nn.layers.unfold import Unfold
 from lumus.nn.layers.upsample import Upsample
 from lumus.nn.module import Module, Parameter
 
 __all__ = [
+    "TransformerEncoderLayer",
+    "TransformerEncoder",
+    "TransformerDecoderLayer",
+    "TransformerDecoder",
+    "Transformer",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
