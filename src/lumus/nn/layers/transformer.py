@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lumus.core.dtypes import DType, float32
 from lumus.core.kinds import Bool, Float
 from lumus.core.tensor import Tensor
@@ -50,22 +52,17 @@ class Transformer(Module):
         dtype: DType[Float] = float32,
         generator: Generator | None = None,
     ) -> None:
-        encoder_layer, decoder_layer = (
-            kind(
-                d_model,
-                nhead,
-                dim_feedforward,
-                dropout,
-                activation,
-                layer_norm_eps=layer_norm_eps,
-                batch_first=batch_first,
-                norm_first=norm_first,
-                bias=bias,
-                dtype=dtype,
-                generator=generator,
-            )
-            for kind in (TransformerEncoderLayer, TransformerDecoderLayer)
-        )
+        sizes = (d_model, nhead, dim_feedforward, dropout, activation)
+        options: dict[str, Any] = {
+            "layer_norm_eps": layer_norm_eps,
+            "batch_first": batch_first,
+            "norm_first": norm_first,
+            "bias": bias,
+            "dtype": dtype,
+            "generator": generator,
+        }
+        encoder_layer = TransformerEncoderLayer(*sizes, **options)
+        decoder_layer = TransformerDecoderLayer(*sizes, **options)
         norms = [LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype) for _ in range(2)]
         self.encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norms[0])
         self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norms[1])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import cast
+
 from lumus.core.kinds import Bool, Float
 from lumus.core.tensor import Tensor
 from lumus.nn.layers.module_list import ModuleList
@@ -46,7 +49,7 @@ class TransformerDecoder(Module):
         is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor[Float]:
-        for layer in self.layers:
+        for layer in cast("Iterable[TransformerDecoderLayer]", self.layers):
             x = layer(
                 x,
                 memory,
@@ -57,4 +60,5 @@ class TransformerDecoder(Module):
                 is_causal=is_causal,
                 memory_is_causal=memory_is_causal,
             )
-        return x if self.norm is None else self.norm(x)
+        norm = cast("Callable[[Tensor[Float]], Tensor[Float]] | None", self.norm)
+        return x if norm is None else norm(x)

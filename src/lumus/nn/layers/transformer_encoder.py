@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import cast
+
 from lumus.core.kinds import Bool, Float
 from lumus.core.tensor import Tensor
 from lumus.nn.layers.module_list import ModuleList
@@ -42,6 +45,7 @@ class TransformerEncoder(Module):
         key_mask: Tensor[Bool] | Tensor[Float] | None = None,
         is_causal: bool = False,
     ) -> Tensor[Float]:
-        for layer in self.layers:
+        for layer in cast("Iterable[TransformerEncoderLayer]", self.layers):
             x = layer(x, mask, key_mask=key_mask, is_causal=is_causal)
-        return x if self.norm is None else self.norm(x)
+        norm = cast("Callable[[Tensor[Float]], Tensor[Float]] | None", self.norm)
+        return x if norm is None else norm(x)
