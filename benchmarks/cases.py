@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,11 @@ CASES = [
     Case("pool_avg_2", "avg_pool2d 2x2 of 32x64x56x56, forward + backward", 2.0),
     Case("pool_bilinear", "bilinear x2 of 8x64x28x28, forward + backward", 1.0),
     Case("pool_bicubic", "bicubic x2 of 8x64x28x28, forward + backward", 1.0),
-    Case("mlp", "training step MLP 784-256-128-10, batch 64, Adam", 1.5, relative_error=1e-3),
+    Case("step_mlp", "training step MLP 784-256-128-10, batch 64, Adam", 1.5, relative_error=1e-3),
+    Case("step_tiny", "training step MLP 16-32-32-1, batch 32, SGD", 1.5, relative_error=1e-3),
+    Case("step_lenet", "training step LeNet, batch 64, Adam", 1.5, relative_error=1e-3),
+    Case("step_resnet", "training step ResNet-8, batch 32, SGD", 1.0, relative_error=1e-3),
+    Case("step_gpt", "training step GPT 4x128, 16x64 tokens, AdamW", 1.0, relative_error=1e-3),
 ]
 
 # Function of nn.functional, its arguments, shape and the factor by which lengths change.
@@ -130,13 +133,6 @@ def inputs(name: str) -> Arrays:
         return {"x": normal(*shape), "grad": normal(*pooled)}
     if name == "adam":
         return {"p": normal(10_000_000), "g": normal(10_000_000)}
-    if name == "mlp":
-        sizes = (784, 256, 128, 10)
-        arrays: Arrays = {}
-        for place, (wide, narrow) in enumerate(pairwise(sizes)):
-            arrays[f"w{place}"] = normal(narrow, wide) / np.float32(np.sqrt(wide))
-            arrays[f"b{place}"] = np.zeros(narrow, np.float32)
-        arrays["x"] = normal(8, 64, 784)
-        arrays["y"] = random.integers(0, 10, (8, 64))
-        return arrays
+    if name.startswith("step_"):
+        return {}  # benchmarks.trainings makes them
     return {"x": normal(4096, 1024)}

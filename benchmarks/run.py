@@ -108,10 +108,10 @@ def main() -> None:
         rows.append(measure(case, pythons, options))
         print(printed(rows[-1]), flush=True)
     for row in rows:
-        if row["case"] == "mlp" and "torch" in row:
+        if row["case"].startswith("step_") and "torch" in row:
             part = row["lumus_peak_mb"] / row["torch_peak_mb"]
             print(
-                f"peak memory of the MLP's process: {row['lumus_peak_mb']:.0f} MB, PyTorch "
+                f"peak memory, {row['what']}: {row['lumus_peak_mb']:.0f} MB, PyTorch "
                 f"{row['torch_peak_mb']:.0f} MB, {part:.2f} of it (aim: at most 0.40)"
             )
     folder = HERE / "results"

@@ -7,6 +7,7 @@ from typing import Any
 
 import lumus as lm
 from benchmarks.cases import POOLS
+from benchmarks.peers import lumus_trainings
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
@@ -16,8 +17,8 @@ def start(threads: int) -> None:
 
 
 def make(name: str, arrays: dict[str, Any]) -> Made:
-    if name == "mlp":
-        return _mlp(arrays)
+    if name.startswith("step_"):
+        return lumus_trainings.make(name.removeprefix("step_"))
     tensors = {key: lm.tensor(value) for key, value in arrays.items()}
     if name in ("add_no_grad", "add_grad"):
         return _add(tensors, with_grad=name == "add_grad")
@@ -129,27 +130,3 @@ def _adam(t: dict[str, Any]) -> Made:
         return parameter
 
     return call, lambda result: float(result.detach()[0])
-
-
-def _mlp(arrays: dict[str, Any]) -> Made:
-    layers: list[Any] = []
-    for place in range(3):
-        out_features, in_features = arrays[f"w{place}"].shape
-        layer = lm.nn.Linear(in_features, out_features)
-        layer.weight.detach().copy_(lm.tensor(arrays[f"w{place}"]))
-        layer.bias.detach().copy_(lm.tensor(arrays[f"b{place}"]))
-        layers += [layer, lm.nn.ReLU()]
-    model = lm.nn.Sequential(*layers[:-1])
-    optimizer = lm.optim.Adam(model.parameters(), lr=1e-3)
-    batches = [(lm.tensor(x), lm.tensor(y)) for x, y in zip(arrays["x"], arrays["y"], strict=True)]
-    step = 0
-
-    def call() -> Any:
-        nonlocal step
-        x, y = batches[step % len(batches)]
-        step += 1
-        loss = lm.nn.functional.cross_entropy(model(x), y)
-        optimizer.step(loss.backward())
-        return loss.detach()
-
-    return call, float

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from benchmarks.cases import POOLS
+from benchmarks.peers import torch_trainings
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
@@ -17,8 +18,8 @@ def start(threads: int) -> None:
 
 
 def make(name: str, arrays: dict[str, Any]) -> Made:
-    if name == "mlp":
-        return _mlp(arrays)
+    if name.startswith("step_"):
+        return torch_trainings.make(name.removeprefix("step_"))
     tensors = {key: torch.from_numpy(value) for key, value in arrays.items()}
     if name in ("add_no_grad", "add_grad"):
         return _add(tensors, with_grad=name == "add_grad")
@@ -145,33 +146,3 @@ def _adam(t: dict[str, Any]) -> Made:
         return parameter
 
     return call, lambda result: result.detach()[0].item()
-
-
-def _mlp(arrays: dict[str, Any]) -> Made:
-    layers: list[Any] = []
-    for place in range(3):
-        out_features, in_features = arrays[f"w{place}"].shape
-        layer = torch.nn.Linear(in_features, out_features)
-        with torch.no_grad():
-            layer.weight.copy_(torch.from_numpy(arrays[f"w{place}"]))
-            layer.bias.copy_(torch.from_numpy(arrays[f"b{place}"]))
-        layers += [layer, torch.nn.ReLU()]
-    model = torch.nn.Sequential(*layers[:-1])
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    batches = [
-        (torch.from_numpy(x), torch.from_numpy(y))
-        for x, y in zip(arrays["x"], arrays["y"], strict=True)
-    ]
-    step = 0
-
-    def call() -> Any:
-        nonlocal step
-        x, y = batches[step % len(batches)]
-        step += 1
-        optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss.detach()
-
-    return call, float

@@ -1,0 +1,143 @@
+"""The trainings in lumus. `make(name)` returns (call, number): one step, and its loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lumus as lm
+from benchmarks.trainings import (
+    CONTEXT,
+    DEPTH,
+    HEADS,
+    RESNET_CONVOLUTIONS,
+    TRAININGS,
+    VOCABULARY,
+    WIDTH,
+    batches,
+    weight,
+)
+from lumus import nn
+from lumus.nn import functional
+
+
+class Convolution(nn.Module):
+    """A convolution and its batch norm."""
+
+    def __init__(self, c_in: int, c_out: int, kernel: int, stride: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(c_in, c_out, kernel, stride, padding=kernel // 2, bias=False)
+        self.norm = nn.BatchNorm2d(c_out)
+
+    def forward(self, x: Any) -> Any:
+        return self.norm(self.conv(x))
+
+
+class ResNet8(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        for name, c_in, c_out, kernel, stride in RESNET_CONVOLUTIONS:
+            setattr(self, name, Convolution(c_in, c_out, kernel, stride))
+        self.head = nn.Linear(64, 10)
+
+    def forward(self, x: Any) -> Any:
+        x = self.stem(x).relu()
+        for stage in ("s0", "s1", "s2"):
+            first, second = getattr(self, f"{stage}a"), getattr(self, f"{stage}b")
+            down = getattr(self, f"{stage}d", None)
+            x = (second(first(x).relu()) + (x if down is None else down(x))).relu()
+        return self.head(x.mean(axis=(2, 3)))
+
+
+class Block(nn.Module):
+    """A causal transformer block, norms first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.qkv, self.proj = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.widen, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: Any) -> Any:
+        batch, length, width = x.shape
+        heads = self.qkv(self.norm1(x)).reshape(batch, length, 3, HEADS, width // HEADS)
+        q, k, v = (heads[:, :, part].permute_dims((0, 2, 1, 3)) for part in range(3))
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.proj(mixed.permute_dims((0, 2, 1, 3)).reshape(batch, length, width))
+        return x + self.narrow(lm.gelu(self.widen(self.norm2(x)), approximate="tanh"))
+
+
+class GPT(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.token_embedding = nn.Embedding(VOCABULARY, WIDTH)
+        self.place_embedding = nn.Embedding(CONTEXT, WIDTH)
+        self.blocks = nn.Sequential(*[Block() for _ in range(DEPTH)])
+        self.norm = nn.LayerNorm(WIDTH)
+        self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
+        self.places = lm.arange(CONTEXT)
+
+    def forward(self, ids: Any) -> Any:
+        x = self.token_embedding(ids) + self.place_embedding(self.places)
+        return self.head(self.norm(self.blocks(x)))
+
+
+def _lenet() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(400, 120),
+        nn.ReLU(),
+        nn.Linear(120, 84),
+        nn.ReLU(),
+        nn.Linear(84, 10),
+    )
+
+
+def _mlp() -> nn.Module:
+    return nn.Sequential(
+        nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)
+    )
+
+
+def _tiny() -> nn.Module:
+    return nn.Sequential(
+        nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1)
+    )
+
+
+MODELS: dict[str, Callable[[], nn.Module]] = {
+    "mlp": _mlp,
+    "tiny": _tiny,
+    "lenet": _lenet,
+    "resnet": ResNet8,
+    "gpt": GPT,
+}
+
+
+def make(name: str) -> tuple[Callable[[], Any], Callable[[Any], float]]:
+    model, how = MODELS[name](), TRAININGS[name]
+    for key, parameter in model.named_parameters():
+        parameter.detach().copy_(lm.tensor(weight(key, parameter.shape)))
+    optimizer = getattr(lm.optim, how.optimizer)(model.parameters(), **how.settings)
+    loss_of = getattr(functional, how.loss)
+    made = [(lm.tensor(x), lm.tensor(y)) for x, y in batches(name)]
+    count = 0
+
+    def step() -> Any:
+        nonlocal count
+        x, y = made[count % len(made)]
+        count += 1
+        scores = model(x)
+        if name == "gpt":
+            scores, y = scores.reshape(-1, VOCABULARY), y.reshape(-1)
+        loss = loss_of(scores, y)
+        optimizer.step(loss.backward())
+        return loss.detach()
+
+    return step, float
