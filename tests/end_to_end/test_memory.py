@@ -49,3 +49,36 @@ def test_thousand_training_steps_leave_as_much_alive_as_ten():
         gc.enable()
     assert after[:2] == before[:2]
     assert after[2] - before[2] == Counter()
+
+
+def test_a_warm_training_step_takes_no_memory_from_the_system():
+    generator = lm.random.Generator(2)
+    model = nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2, generator=generator), nn.BatchNorm2d(6), nn.ReLU(),
+        nn.MaxPool2d(2), nn.Conv2d(6, 16, 5, generator=generator), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(400, 32, generator=generator), nn.LayerNorm(32), nn.GELU(),
+        nn.Linear(32, 10, generator=generator),
+    )  # fmt: skip
+    optimizer = lm.optim.Adam(model.parameters())
+    x = lm.random.normal((16, 1, 28, 28), generator=generator)
+    y = lm.random.integers((16,), 0, 10, generator=generator)
+
+    def memory_after(num_steps):
+        """Bytes of tensors with what is kept for reuse: all that the system has been asked for."""
+        for _ in range(num_steps):
+            loss = nn.functional.cross_entropy(model(x), y)
+            optimizer.step(loss.backward())
+        del loss
+        stats = lm.memory_stats()
+        return stats["live_bytes"] + stats["cached_bytes"]
+
+    # With several threads the scratch memory of pieces that happen to run at once adds up, so the
+    # most that is ever needed comes after some steps; with one it is there after the second.
+    threads = lm.num_threads()
+    lm.set_num_threads(1)
+    try:
+        gc.collect()
+        warm = memory_after(3)
+        assert memory_after(40) == warm
+    finally:
+        lm.set_num_threads(threads)
