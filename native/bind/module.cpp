@@ -14,6 +14,8 @@ void bind_attention(nb::module_& m);
 void bind_call_site(nb::module_& m);
 void bind_convolution(nb::module_& m);
 void bind_copy(nb::module_& m);
+void bind_cross_entropy(nb::module_& m);
+void bind_ctc(nb::module_& m);
 void bind_dispatch(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_elementwise(nb::module_& m);
@@ -44,6 +46,8 @@ NB_MODULE(_native, m) {
   bind_call_site(m);
   bind_convolution(m);
   bind_copy(m);
+  bind_cross_entropy(m);
+  bind_ctc(m);
   bind_dispatch(m);
   bind_dlpack(m);
   bind_elementwise(m);

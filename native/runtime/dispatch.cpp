@@ -3,6 +3,8 @@
 #include "kernels/attention.h"
 #include "kernels/convolution.h"
 #include "kernels/copy.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/ctc.h"
 #include "kernels/elementwise.h"
 #include "kernels/embedding.h"
 #include "kernels/index.h"
@@ -51,6 +53,8 @@
 DISPATCH(AttentionKernels, attention)
 DISPATCH(ConvolutionKernels, convolution)
 DISPATCH(CopyKernels, copy)
+DISPATCH(CrossEntropyKernels, cross_entropy)
+DISPATCH(CtcKernels, ctc)
 DISPATCH(ElementwiseKernels, elementwise)
 DISPATCH(EmbeddingKernels, embedding)
 DISPATCH(IndexKernels, index)

@@ -178,6 +178,37 @@ def attention_grad(
     /,
 ) -> tuple[Array, ...]: ...
 
+# ------------------------------------------------------------------------------------ losses
+
+def cross_entropy(
+    logits: Array,
+    targets: Array,
+    ignored: int | None,
+    smoothing: float,
+    reduction: int,
+    /,
+) -> tuple[Array, ...] | int: ...
+def ctc(logarithms: Array, labels: Array, num_counted: Array, num_targets: Array, /) -> Array: ...
+def ctc_grad(
+    grads: Array,
+    logarithms: Array,
+    labels: Array,
+    num_counted: Array,
+    num_targets: Array,
+    /,
+) -> Array: ...
+def cross_entropy_grad(
+    grad: Array,
+    logits: Array,
+    targets: Array,
+    stats: Array,
+    divisor: Array,
+    ignored: int | None,
+    smoothing: float,
+    reduction: int,
+    /,
+) -> Array: ...
+
 # ----------------------------------------------------------------------------------- recurrence
 
 def recurrent(

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.nn.functional import cross_entropy, nll_loss, scaled_dot_product_attention
+from lumus.nn.functional import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    nll_loss,
+    scaled_dot_product_attention,
+)
 from tests.hard_cases.values import (
     TAIL_LENGTHS,
     check,
@@ -126,6 +131,13 @@ def test_label_smoothing_on_a_masked_class_is_infinite_E11(device):
     assert cross_entropy(logits, targets, label_smoothing=0.1).item() == INF
 
 
+def test_soft_labels_with_a_masked_class_E11(device):
+    logits = leaf([2.0, -INF, 2.0], device)
+    loss = cross_entropy(logits, constant([0.5, 0.0, 0.5], device))
+    check(loss, 0.6931471805599453)
+    check(gradients(loss, logits)[0], [0.0, 0.0, 0.0], atol=1e-8)
+
+
 @pytest.mark.parametrize("loss", [cross_entropy, nll_loss])
 @pytest.mark.parametrize("target", [5, 3, -1, -7])
 def test_target_out_of_range_names_the_value_and_its_position_E13(device, loss, target):
@@ -142,6 +154,18 @@ def test_target_that_is_ignored_is_not_out_of_range_E13(device):
     scores = lm.zeros((2, 3), device=device)
     loss = cross_entropy(scores, constant([-1, 2], device), ignore_index=-1)
     check(loss, math.log(3))
+
+
+def test_binary_cross_entropy_with_logits_at_extremes_E14(device):
+    x = leaf([-100.0, 100.0, 0.0], device)
+    y = constant([1.0, 0.0, 0.5], device)
+    loss = binary_cross_entropy_with_logits(x, y, reduction="none")
+    check(loss, [100.0, 100.0, 0.6931471805599453])
+    check_exact(gradients(loss, x, grad=[1.0, 1.0, 1.0])[0], [-1.0, 1.0, 0.0])
+    far = binary_cross_entropy_with_logits(
+        constant([-1000.0], device), constant([0.0], device), reduction="none"
+    )
+    check_exact(far, [0.0])
 
 
 def test_softmax_of_many_equal_bfloat16_logits_E15(device):

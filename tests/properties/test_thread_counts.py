@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.nn.functional import conv2d, cross_entropy, dropout
+from lumus.nn.functional import (
+    binary_cross_entropy_with_logits,
+    conv2d,
+    cross_entropy,
+    ctc_loss,
+    dropout,
+    huber_loss,
+)
 
 THREADS = (1, 2, 3, 8)
 ROWS, COLUMNS = 311, 1021  # odd lengths: the last piece of the work is a short one
@@ -107,6 +114,16 @@ CASES = {
     "softmax": lambda: gradients(lambda x: x.softmax(axis=1), X),
     "softmax over columns": lambda: gradients(lambda x: x.softmax(axis=0), X),
     "log_softmax": lambda: gradients(lambda x: x.log_softmax(axis=-1), CUBE),
+    "cross_entropy": lambda: [
+        *gradients(lambda x: cross_entropy(x, places(ROWS, COLUMNS), label_smoothing=0.1), X),
+        *gradients(lambda x: cross_entropy(x, places(ROWS, COLUMNS), reduction="none"), X),
+    ],
+    "elementwise losses": lambda: gradients(
+        lambda x, y: binary_cross_entropy_with_logits(x, y) + huber_loss(x, y), X, Y
+    ),
+    "ctc_loss": lambda: gradients(
+        lambda x: ctc_loss(x, places(89 * 9, 100) + 1, [37] * 89, [9] * 89), CUBE
+    ),
     "matmul": lambda: gradients(lambda x, y: x @ y.T, X, Y),
     "matmul of few rows": lambda: [X[:3] @ Y.T, X.T[:, :5] @ Y[:5]],
     "matmul of batches": lambda: [CUBE @ CUBE.mT],

@@ -178,6 +178,86 @@ def _store() -> lm.GradStore:
     return (_W * _W).sum().backward()
 
 
+_CLASSES = lm.tensor([0, 1])
+_SIGNS = lm.tensor([[1, -1, 1], [-1, 1, 1]])
+_FRAMES = X.log_softmax().reshape(2, 1, 3)
+_LOSSES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "cross_entropy options": (
+        lambda weight, ignore_index, smoothing, reduction: F.cross_entropy(
+            X,
+            _CLASSES,
+            weight=weight,
+            ignore_index=ignore_index,
+            label_smoothing=smoothing,
+            reduction=reduction,
+        ),
+        (V, 1, 0.1, "sum"),
+    ),
+    "nll_loss": (F.nll_loss, (X, _CLASSES)),
+    "l1_loss": (F.l1_loss, (X, X)),
+    "smooth_l1_loss": (lambda x, t, beta: F.smooth_l1_loss(x, t, beta=beta), (X, X, 0.5)),
+    "huber_loss": (lambda x, t, delta: F.huber_loss(x, t, delta=delta), (X, X, 0.5)),
+    "bce": (lambda x, t, w: F.binary_cross_entropy(x, t, weight=w), (X, X, V)),
+    "bce with logits": (
+        lambda x, t, w, p: F.binary_cross_entropy_with_logits(x, t, weight=w, pos_weight=p),
+        (X, X, V, V),
+    ),
+    "kl_div": (
+        lambda x, t, log_target, reduction: F.kl_div(
+            x, t, log_target=log_target, reduction=reduction
+        ),
+        (X, X, True, "batchmean"),
+    ),
+    "hinge_embedding_loss": (
+        lambda x, t, margin: F.hinge_embedding_loss(x, t, margin=margin),
+        (X, _SIGNS, 1.0),
+    ),
+    "margin_ranking_loss": (
+        lambda x, y, t, margin: F.margin_ranking_loss(x, y, t, margin=margin),
+        (X, X, _SIGNS, 1.0),
+    ),
+    "soft_margin_loss": (F.soft_margin_loss, (X, _SIGNS)),
+    "poisson_nll_loss": (
+        lambda x, t, log_input, full, eps: F.poisson_nll_loss(
+            x, t, log_input=log_input, full=full, eps=eps
+        ),
+        (X, X, False, True, 0.1),
+    ),
+    "gaussian_nll_loss": (
+        lambda x, t, v, full, eps: F.gaussian_nll_loss(x, t, v, full=full, eps=eps),
+        (X, X, X, True, 0.1),
+    ),
+    "multi_margin_loss": (
+        lambda x, t, p, margin, w: F.multi_margin_loss(x, t, p=p, margin=margin, weight=w),
+        (X, _CLASSES, 2, 1.0, V),
+    ),
+    "multilabel_margin_loss": (F.multilabel_margin_loss, (X, I)),
+    "multilabel_soft_margin_loss": (
+        lambda x, t, w: F.multilabel_soft_margin_loss(x, t, weight=w),
+        (X, X, V),
+    ),
+    "pairwise_distance": (F.pairwise_distance, (X, X, 2.0, 0.1)),
+    "triplet_margin_loss": (
+        lambda a, p, n, margin, power, eps, swap: F.triplet_margin_loss(
+            a, p, n, margin=margin, p=power, eps=eps, swap=swap
+        ),
+        (X, X, X, 1.0, 2.0, 0.1, True),
+    ),
+    "cosine_embedding_loss": (
+        lambda x, y, t, margin: F.cosine_embedding_loss(x, y, t, margin=margin),
+        (X, X, lm.tensor([1, -1]), 0.1),
+    ),
+    "ctc_loss": (
+        lambda x, t, counts, lengths, blank, zero_infinity: F.ctc_loss(
+            x, t, counts, lengths, blank=blank, zero_infinity=zero_infinity
+        ),
+        (_FRAMES, lm.tensor([[1]]), [2], [1], 0, True),
+    ),
+    "CrossEntropyLoss": (lambda w: lm.nn.CrossEntropyLoss(weight=w), (V,)),
+    "KLDivLoss": (lambda reduction: lm.nn.KLDivLoss(reduction=reduction), ("batchmean",)),
+    "MSELoss": (lambda reduction: lm.nn.MSELoss(reduction=reduction), ("sum",)),
+}
+
 _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "backward grad": (lambda one: (_W * _W).backward(one), (lm.ones((2,)),)),
     "backward into": (lambda one: _W.sum().backward(into=one), (None,)),
@@ -240,6 +320,27 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "Batches": (lambda *both: lm.data.Batches(both[0], batch_size=both[1]), (X, 1)),
     "cross_entropy": (F.cross_entropy, (X, lm.tensor([0, 1]))),
     "mse_loss": (F.mse_loss, (X, X)),
+    **_LOSSES,
+    "RNN": (lambda *sizes: lm.nn.RNN(*sizes), (3, 4, 2)),
+    "LSTM options": (
+        lambda bias, batch_first, dropout, bidirectional, proj_size: lm.nn.LSTM(
+            3,
+            4,
+            bias=bias,
+            batch_first=batch_first,
+            dropout=dropout,
+            bidirectional=bidirectional,
+            proj_size=proj_size,
+        ),
+        (True, False, 0.5, True, 2),
+    ),
+    "GRU forward": (
+        lambda x, state, lengths: lm.nn.GRU(3, 4)(x, state, lengths=lengths),
+        (X.reshape(2, 1, 3), lm.zeros((1, 1, 4)), [2]),
+    ),
+    "LSTM states": (lambda states: lm.nn.LSTM(3, 4)(X, states), ((lm.zeros((1, 4)),) * 2,)),
+    "RNNCell": (lambda *sizes: lm.nn.RNNCell(*sizes), (3, 4)),
+    "GRUCell forward": (lm.nn.GRUCell(3, 4), (X, lm.zeros((2, 4)))),
     "dropout": (F.dropout, (X, 0.5)),
     "attention": (F.scaled_dot_product_attention, (X, X, X, lm.ones((2, 2)) > 0)),
     "attention options": (

@@ -144,7 +144,8 @@ def _shown(value: Any) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _integers(op: str, name: str, values: Any) -> tuple[int, ...]:
+def integers(op: str, name: str, values: Any) -> tuple[int, ...]:
+    """A sequence of integers."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise ArgumentError(f"{op}: {name} must be integers, got {_shown(values)}", op=op)
     return tuple(integer(op, name, value) for value in values)
@@ -160,13 +161,13 @@ def _dtype(op: str, name: str, value: Any) -> DType[Any]:
 
 _BY_ANNOTATION: dict[str, Any] = {
     "DType[Any]": _dtype,
-    "Shape": _integers,
+    "Shape": integers,
     "bool": flag,
     "float": real,
     "float | int": number,
     "int": integer,
     "int | None": _optional_integer,
-    "tuple[int, ...]": _integers,
+    "tuple[int, ...]": integers,
 }
 
 

@@ -14,8 +14,26 @@ from lumus.ops.embedding.one_hot import one_hot
 from lumus.ops.linalg.cosine_similarity import cosine_similarity
 from lumus.ops.linalg.linear import linear
 from lumus.ops.linalg.pairwise_distance import pairwise_distance
-from lumus.ops.loss.cross_entropy import cross_entropy, nll_loss
+from lumus.ops.loss.binary_cross_entropy import binary_cross_entropy
+from lumus.ops.loss.binary_cross_entropy_with_logits import binary_cross_entropy_with_logits
+from lumus.ops.loss.cosine_embedding_loss import cosine_embedding_loss
+from lumus.ops.loss.cross_entropy import cross_entropy
+from lumus.ops.loss.ctc_loss import ctc_loss
+from lumus.ops.loss.gaussian_nll_loss import gaussian_nll_loss
+from lumus.ops.loss.hinge_embedding_loss import hinge_embedding_loss
+from lumus.ops.loss.huber_loss import huber_loss
+from lumus.ops.loss.kl_div import kl_div
+from lumus.ops.loss.l1_loss import l1_loss
+from lumus.ops.loss.margin_ranking_loss import margin_ranking_loss
 from lumus.ops.loss.mse_loss import mse_loss
+from lumus.ops.loss.multi_margin_loss import multi_margin_loss
+from lumus.ops.loss.multilabel_margin_loss import multilabel_margin_loss
+from lumus.ops.loss.multilabel_soft_margin_loss import multilabel_soft_margin_loss
+from lumus.ops.loss.nll_loss import nll_loss
+from lumus.ops.loss.poisson_nll_loss import poisson_nll_loss
+from lumus.ops.loss.smooth_l1_loss import smooth_l1_loss
+from lumus.ops.loss.soft_margin_loss import soft_margin_loss
+from lumus.ops.loss.triplet_margin_loss import triplet_margin_loss
 from lumus.ops.norm.batch_norm import batch_norm
 from lumus.ops.norm.group_norm import group_norm
 from lumus.ops.norm.instance_norm import instance_norm
@@ -42,13 +60,6 @@ from lumus.ops.pool.pixel_shuffle import pixel_shuffle, pixel_unshuffle
 from lumus.ops.random.dropout import dropout
 
 __all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "normalize",
-    "rms_norm",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
@@ -58,22 +69,37 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "batch_norm",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "embedding",
     "fold",
+    "gaussian_nll_loss",
+    "group_norm",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "instance_norm",
     "interpolate",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
     "linear",
+    "local_response_norm",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
@@ -81,11 +107,20 @@ __all__ = [
     "max_unpool2d",
     "max_unpool3d",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
+    "normalize",
     "one_hot",
     "pairwise_distance",
     "pixel_shuffle",
     "pixel_unshuffle",
+    "poisson_nll_loss",
+    "rms_norm",
     "scaled_dot_product_attention",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
     "unfold",
 ]

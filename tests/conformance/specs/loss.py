@@ -11,7 +11,7 @@ import lumus as lm
 from lumus.nn import functional
 from lumus.testing.op_spec import Case, Edge, OpSpec, Source
 
-FLOATS = (lm.float64, lm.float32)
+FLOATS = (lm.float64, lm.float32, lm.float16, lm.bfloat16)
 INF = math.inf
 
 
@@ -140,6 +140,7 @@ SPECS = [
         function=with_weight(functional.cross_entropy),
         formula=cross_entropy,
         cases=smoothed_cases,
+        covers=("cross_entropy_grad",),
         dtypes=FLOATS,
         fixed=(1,),
         absolute=True,
@@ -181,6 +182,7 @@ SPECS = [
         formula=squared_error,
         cases=pair_cases,
         dtypes=FLOATS,
+        covers=("elementwise_loss",),
         absolute=True,
         tolerance=4,
         edges=(Edge("equal", ([2.0, 3.0], [2.0, 3.0]), ([0.0, 0.0], [0.0, 0.0])),),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lumus.core.argument import check_tensors, flag, real
+from lumus.core.argument import check_tensors, flag, integers, real
 from lumus.core.broadcast import integer, normalize_shape
 from lumus.core.dtypes import DType, int64
 from lumus.core.kinds import Float, Int
@@ -25,6 +25,8 @@ from lumus.ops.recurrent.recurrent import num_states, recurrent
 from lumus.ops.recurrent.unrolled import unrolled, valid_steps
 from lumus.ops.shape.concat import concat
 from lumus.ops.shape.stack import stack
+
+MAX_LAYERS = 4096  # a slip of the pen would make parameters for hours
 
 Lengths = Tensor[Int] | Sequence[int]
 
@@ -64,10 +66,11 @@ class RecurrentModule(Module):
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
         if proj_size:
             shapes["weight_hr"] = (proj_size, self.hidden_size)
+        op = type(self).__name__
+        checked = {name: normalize_shape(op, shape) for name, shape in shapes.items()}
         bound = 1 / math.sqrt(self.hidden_size)
-        for name, shape in shapes.items():
-            checked = normalize_shape(type(self).__name__, shape)
-            value = uniform(checked, bound, dtype=dtype, generator=generator)
+        for name, shape in checked.items():
+            value = uniform(shape, bound, dtype=dtype, generator=generator)
             setattr(self, name + suffix, Parameter(value))
 
     def _weights(self, suffix: str) -> list[Tensor[Float]]:
@@ -144,6 +147,10 @@ class RecurrentLayer(RecurrentModule):
         self.input_size, self.hidden_size, self.num_layers = check_sizes(
             op, input_size=input_size, hidden_size=hidden_size, num_layers=num_layers
         )
+        if self.num_layers > MAX_LAYERS:
+            raise ArgumentError(
+                f"{op}: num_layers must be at most {MAX_LAYERS}, got {num_layers}", op=op
+            )
         self.bias = flag(op, "bias", bias)
         self.batch_first = flag(op, "batch_first", batch_first)
         self.bidirectional = flag(op, "bidirectional", bidirectional)
@@ -275,20 +282,24 @@ def _first_states(
 
 def _checked_lengths(op: str, x: Tensor[Float], lengths: Lengths, num_steps: int) -> Tensor[Int]:
     """The lengths as a tensor on the device of `x`; raises for one that is not in 0..num_steps."""
-    if not isinstance(lengths, Tensor):
-        numbers = [integer(op, "a length", one) for one in lengths]
-        lengths = tensor(numbers, dtype=int64, device=x.device)
-    if lengths.dtype.kind != "int":
-        raise kind_error(op, lengths.dtype, ("int",), what="lengths")
-    if lengths.shape != (x.shape[1],):
+    if isinstance(lengths, Tensor):
+        if lengths.dtype.kind != "int":
+            raise kind_error(op, lengths.dtype, ("int",), what="lengths")
+        shape, numbers = lengths.shape, lengths.reshape(lengths.size).tolist()
+    else:
+        numbers = list(integers(op, "lengths", lengths))
+        shape = (len(numbers),)
+    if shape != (x.shape[1],):
         raise ShapeError(
             f"{op}: lengths must have shape ({x.shape[1]},), one for each row of the batch, got "
-            f"{lengths.shape}",
+            f"{shape}",
             op=op,
         )
-    for row, length in enumerate(lengths.tolist()):
+    for row, length in enumerate(numbers):
         if not 0 <= length <= num_steps:
             raise ArgumentError(
                 f"{op}: length {length} of row {row} is not in 0..{num_steps}", op=op
             )
-    return lengths
+    if isinstance(lengths, Tensor):
+        return lengths
+    return tensor(numbers, dtype=int64, device=x.device)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
+from lumus.core.argument import choice
 from lumus.core.dtypes import DType, float32
 from lumus.core.kinds import Float
 from lumus.core.tensor import Tensor
-from lumus.errors import ArgumentError
 from lumus.nn.layers.recurrent import Lengths, RecurrentLayer
 from lumus.ops.random.generator import Generator
 
@@ -16,9 +16,7 @@ Nonlinearity = Literal["tanh", "relu"]
 
 def checked_nonlinearity(op: str, value: Nonlinearity) -> Nonlinearity:
     """The nonlinearity, or ArgumentError."""
-    if value not in ("tanh", "relu"):
-        raise ArgumentError(f"{op}: nonlinearity must be 'tanh' or 'relu', got {value!r}", op=op)
-    return value
+    return cast("Nonlinearity", choice(op, "nonlinearity", value, ("tanh", "relu")))
 
 
 class RNN(RecurrentLayer):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from lumus.core.argument import check_tensors
 from lumus.core.kinds import Float
-from lumus.core.op import kind_error
+from lumus.core.scalar import functions as scalar
 from lumus.core.tensor import Tensor
-from lumus.errors import ArgumentError, ShapeError
-from lumus.ops.loss.cross_entropy import Reduction
+from lumus.ops.loss.elementwise_loss import elementwise_loss, formula
+from lumus.ops.loss.reduction import Reduction, check_pair, check_reduction
+
+_SQUARE = formula(lambda prediction, target: scalar.square(prediction - target))
 
 
 def mse_loss(
@@ -25,22 +26,6 @@ def mse_loss(
     >>> lm.nn.functional.mse_loss(lm.tensor([1.0, 3.0]), lm.tensor([0.0, 0.0])).item()
     5.0
     """
-    check_tensors("mse_loss", prediction, target)
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError(
-            f"mse_loss: reduction must be 'mean', 'sum' or 'none', got {reduction!r}"
-        )
-    for one in (prediction, target):
-        if one.dtype.kind != "float":
-            raise kind_error("mse_loss", one.dtype, ("float",))
-    if prediction.shape != target.shape:
-        raise ShapeError(
-            f"mse_loss: prediction of shape {prediction.shape}, target of shape {target.shape}; "
-            "losses do not broadcast",
-            hint="reshape one to the other's shape",
-            op="mse_loss",
-        )
-    squares = (prediction - target).square()
-    if reduction == "none":
-        return squares
-    return squares.mean() if reduction == "mean" else squares.sum()
+    check_pair("mse_loss", prediction, target)
+    check_reduction("mse_loss", reduction)
+    return elementwise_loss(_SQUARE, reduction, prediction, target)
