@@ -55,6 +55,37 @@ Array random_bernoulli(const Array& key, double probability, nb::tuple shape) {
   return result;
 }
 
+Array random_exponential(const Array& key, int dtype, nb::tuple shape) {
+  const PhiloxStream stream = stream_of(key);
+  Array result = make_shaped(static_cast<DType>(dtype), shape);
+  run_released(num_elements(result.view),
+               [&] { random_kernels().exponential(result.view, stream); });
+  return result;
+}
+
+// `probabilities` is float64, dense, of as many elements as the result.
+Array random_bernoulli_each(const Array& key, const Array& probabilities, nb::tuple shape) {
+  const PhiloxStream stream = stream_of(key);
+  Array result = make_shaped(DType::boolean, shape);
+  run_released(num_elements(result.view), [&] {
+    random_kernels().bernoulli_each(result.view, stream, data_of<double>(probabilities.view));
+  });
+  return result;
+}
+
+// `concentrations` is float64, dense, of one element or of as many as the result.
+Array random_gamma(const Array& key, const Array& concentrations, int dtype, nb::tuple shape) {
+  const PhiloxStream stream = stream_of(key);
+  Array result = make_shaped(static_cast<DType>(dtype), shape);
+  const std::int64_t count = num_elements(result.view);
+  const std::int64_t stride = num_elements(concentrations.view) == 1 ? 0 : 1;
+  run_released(8 * count, [&] {
+    const double* const from = data_of<double>(concentrations.view);
+    random_kernels().gamma(result.view, stream, from, stride);
+  });
+  return result;
+}
+
 Array random_integers(const Array& key, std::int64_t low, nb::int_ high, int dtype,
                       nb::tuple shape) {
   const PhiloxStream stream = stream_of(key);
@@ -74,6 +105,9 @@ void bind_random(nb::module_& m) {
   m.def("random_bits", random_bits);
   m.def("random_uniform", random_uniform);
   m.def("random_normal", random_normal);
+  m.def("random_exponential", random_exponential);
   m.def("random_bernoulli", random_bernoulli);
+  m.def("random_bernoulli_each", random_bernoulli_each);
+  m.def("random_gamma", random_gamma);
   m.def("random_integers", random_integers);
 }

@@ -4,8 +4,8 @@
 // first-level cache, then the elements from these. The last chunk is made whole as well, and cut.
 // Threads: pieces are whole chunks, and the cipher can start anywhere, so the bits do not depend on
 // the threads, nor an element on how many follow.
-// Numerics: uniform and integer elements are exact; normal ones are within a few ulp of the
-// formula.
+// Numerics: uniform and integer elements are exact; normal and exponential ones are within a few
+// ulp of the formula.
 #include "kernels/random.h"
 
 #include "kernels/convert.h"
@@ -16,6 +16,10 @@
 #include "runtime/thread_pool.h"
 
 namespace lumus::LUMUS_ISA {
+
+// In random_gamma.cpp.
+void gamma(const View& to, PhiloxStream stream, const double* concentrations, std::int64_t stride);
+
 namespace {
 
 constexpr std::int64_t kChunk = 512;
@@ -155,6 +159,60 @@ void uniform(const View& to, PhiloxStream stream) {
   }
 }
 
+// ------------------------------------------------------------------------------- exponential
+
+// -log(u): the word or, in the upper half, its complement counts, so that nothing cancels.
+LUMUS_INLINE f32v exponential_f32(const std::uint32_t* words) {
+  const i32v word = reinterpret_cast<i32v>(load<std::uint32_t>(words));
+  const i32v is_upper = word < 0;
+  const f32v unit = fma(__builtin_convertvector(word ^ is_upper, f32v), f32_constant(0x1p-32f),
+                        f32_constant(0x1p-33f));
+  return is_upper ? -log1p(-unit) : -log(unit);
+}
+LUMUS_INLINE f64v exponential_f64(const std::uint32_t* words) {
+  i64v word;
+  std::memcpy(&word, words, sizeof word);
+  const i64v is_upper = word < 0;
+  const u64v bits_52 = reinterpret_cast<u64v>(word ^ is_upper) >> 11;
+  const f64v whole = from_bits(reinterpret_cast<i64v>(bits_52 | 0x4330000000000000u)) - 0x1p52;
+  const f64v unit = (whole + 0.5) * 0x1p-53;
+  return is_upper ? -log1p(-unit) : -log(unit);
+}
+
+void exponential(const View& to, PhiloxStream stream) {
+  switch (to.dtype) {
+    case DType::float64:
+      return for_each_chunk<double, 2>(
+          to, stream, [](const std::uint32_t* words, double* elements) {
+            for (std::int64_t i = 0; i < kChunk; i += kLanes<double>) {
+              store<double>(elements + i, exponential_f64(words + 2 * i));
+            }
+          });
+    case DType::float32:
+      return for_each_chunk<float, 1>(to, stream, [](const std::uint32_t* words, float* elements) {
+        for (std::int64_t i = 0; i < kChunk; i += kLanes<float>) {
+          store<float>(elements + i, exponential_f32(words + i));
+        }
+      });
+    case DType::float16:
+      return for_each_chunk<std::uint16_t, 1>(
+          to, stream, [](const std::uint32_t* words, std::uint16_t* elements) {
+            for (std::int64_t i = 0; i < kChunk; i += kLanes<float>) {
+              const u16h halves = float_to_half(exponential_f32(words + i));
+              std::memcpy(elements + i, &halves, sizeof halves);
+            }
+          });
+    default:
+      return for_each_chunk<std::uint16_t, 1>(
+          to, stream, [](const std::uint32_t* words, std::uint16_t* elements) {
+            for (std::int64_t i = 0; i < kChunk; i += kLanes<float>) {
+              const u16h halves = float_to_bfloat(exponential_f32(words + i));
+              std::memcpy(elements + i, &halves, sizeof halves);
+            }
+          });
+  }
+}
+
 // ------------------------------------------------------------------------------------ normal
 
 struct F32Normals {
@@ -283,6 +341,25 @@ void bernoulli(const View& to, PhiloxStream stream, double probability) {
       });
 }
 
+void bernoulli_each(const View& to, PhiloxStream stream, const double* probabilities) {
+  const std::int64_t count = num_elements(to);
+  std::uint8_t* const first = reinterpret_cast<std::uint8_t*>(to.data);
+  parallel_for(count, kPiece, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::uint32_t words[kChunk];
+    for (; begin < end; begin += kChunk) {
+      for (std::int64_t block = 0; block < kChunk / 4; block += kBlocksAtOnce) {
+        encrypt(words + 4 * block, stream, static_cast<std::uint64_t>(begin / 4 + block));
+      }
+      std::uint8_t* const elements = first + begin;
+      const std::int64_t length = end - begin < kChunk ? end - begin : kChunk;
+      for (std::int64_t i = 0; i < length; ++i) {
+        const double limit = __builtin_floor(probabilities[begin + i] * 0x1p32 + 0.5);
+        elements[i] = static_cast<double>(words[i]) < limit;
+      }
+    }
+  });
+}
+
 template <class T>
 void integers_of(const View& to, PhiloxStream stream, std::int64_t low, std::uint64_t span) {
   for_each_chunk<T, 2>(to, stream, [=](const std::uint32_t* words, T* elements) {
@@ -312,6 +389,7 @@ void integers(const View& to, PhiloxStream stream, std::int64_t low, std::uint64
 }  // namespace
 
 extern const RandomKernels random_table;
-const RandomKernels random_table = {words, uniform, normal, bernoulli, integers};
+const RandomKernels random_table = {words,     uniform,        normal, exponential,
+                                    bernoulli, bernoulli_each, gamma,  integers};
 
 }  // namespace lumus::LUMUS_ISA

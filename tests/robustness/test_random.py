@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.errors import ArgumentError, DTypeError
+from lumus.errors import ArgumentError, DTypeError, KindError, ShapeError
 
 LARGEST = {lm.float64: 1.7e308, lm.float32: 3.4e38, lm.float16: 65504.0, lm.bfloat16: 3.3e38}
 
@@ -35,6 +35,86 @@ def test_parameters_beyond_the_dtype_are_told(dtype: Any) -> None:
     ):
         with pytest.raises(DTypeError, match="the largest"):
             draw()
+
+
+@pytest.mark.parametrize(
+    ("draw", "told"),
+    [
+        (lambda r: r.exponential(3, -1.0), "exponential: scale cannot be negative, got -1.0"),
+        (lambda r: r.exponential(3, float("nan")), "exponential: scale must be finite, got nan"),
+        (lambda r: r.gamma(3, 0.0), "gamma: concentration must be positive, got 0.0"),
+        (lambda r: r.gamma(3, float("inf")), "gamma: concentration must be finite, got inf"),
+        (lambda r: r.gamma(3, 1.0, -2.0), "gamma: scale cannot be negative, got -2.0"),
+        (
+            lambda r: r.gamma(2, lm.tensor([1.0, -1.0])),
+            "gamma: the concentrations must be positive",
+        ),
+        (lambda r: r.bernoulli(3, 1.5), "bernoulli: the probability must be in"),
+        (
+            lambda r: r.bernoulli(2, lm.tensor([0.5, 1.5])),
+            "bernoulli: the probabilities must be in",
+        ),
+        (
+            lambda r: r.multinomial(lm.tensor([1.0, -1.0])),
+            "multinomial: the weights must be finite",
+        ),
+        (
+            lambda r: r.multinomial(lm.tensor([1.0, float("nan")])),
+            "multinomial: the weights must be",
+        ),
+        (lambda r: r.multinomial(lm.zeros(3)), "multinomial: fewer than 1 positive weights"),
+        (lambda r: r.multinomial(lm.ones(3), 4), "multinomial: fewer than 4 positive weights"),
+        (lambda r: r.multinomial(lm.ones(3), -1), "multinomial: num_samples cannot be negative"),
+    ],
+)
+def test_bad_parameters_are_told_and_move_no_stream(draw: Any, told: str) -> None:
+    before = lm.random.default_generator.state
+    with pytest.raises(ArgumentError, match=told):
+        draw(lm.random)
+    assert lm.random.default_generator.state == before
+
+
+def test_shapes_that_parameters_do_not_fit_are_told() -> None:
+    for draw in (
+        lambda: lm.random.gamma((2, 3), lm.ones(2)),
+        lambda: lm.random.gamma(3, lm.ones((2, 3))),
+        lambda: lm.random.bernoulli((), lm.ones(3)),
+        lambda: lm.random.multinomial(lm.tensor(1.0)),
+        lambda: lm.random.multinomial(lm.ones((2, 0))),
+    ):
+        with pytest.raises(ShapeError):
+            draw()
+    for wrong in (
+        lambda: lm.random.gamma(2, lm.tensor([1, 2])),
+        lambda: lm.random.multinomial(lm.tensor([1, 2])),
+        lambda: lm.random.exponential(2, dtype=lm.int64),
+        lambda: lm.random.gamma(2, 1.0, dtype=lm.bool_),
+    ):
+        with pytest.raises(KindError):
+            wrong()
+
+
+def test_draws_of_nothing_and_of_extreme_concentrations() -> None:
+    assert lm.random.gamma((0, 3), 2.0).shape == (0, 3)
+    assert lm.random.exponential((2, 0)).shape == (2, 0)
+    assert lm.random.multinomial(lm.ones((0, 3)), 2).shape == (0, 2)
+    assert lm.random.multinomial(lm.ones((2, 3)), 0).shape == (2, 0)
+    assert lm.random.permutation(0).tolist() == []
+    tiny = lm.random.gamma(100, 1e-300, dtype=lm.float64)
+    assert tiny.tolist() == [0.0] * 100
+    huge = lm.random.gamma(100, 1e300, dtype=lm.float64).numpy() / 1e300
+    np.testing.assert_allclose(huge, 1.0, rtol=1e-12)
+    weights = lm.tensor([0.0, 1e-300, 0.0, 1e300, 0.0], dtype=lm.float64)
+    drawn = lm.random.multinomial(weights, 1000, replacement=True)
+    assert set(drawn.tolist()) == {3}
+
+
+def test_a_drawn_number_says_why_it_has_no_gradient() -> None:
+    concentration = lm.tensor([1.0, 2.0], requires_grad=True)
+    drawn = lm.random.gamma(2, concentration)
+    assert not drawn.requires_grad
+    leaf = lm.random.exponential(3, requires_grad=True)
+    assert (leaf * 2.0).sum().backward()[leaf].tolist() == [2.0, 2.0, 2.0]
 
 
 def test_bounds_and_states_that_are_no_numbers_are_told() -> None:

@@ -231,15 +231,19 @@ class LastWriter(Kernel):
     shape: Shape
 
 
+Distribution = Literal["uniform", "normal", "exponential", "bernoulli", "gamma", "integers"]
+
+
 @frozen
 class Random(Kernel):
     """Of a key [seed, counter]: Philox numbers; element i depends on the key and i alone.
 
-    uniform on [0, 1), normal with mean 0 and deviation 1, bernoulli (True with probability `low`),
-    integers on [low, high).
+    uniform on [0, 1), normal with mean 0 and deviation 1, exponential with mean 1, bernoulli (True
+    with probability `low`), gamma of concentration `low`, integers on [low, high). A second input,
+    float64 and of `shape`, has a `low` for each element.
     """
 
-    distribution: Literal["uniform", "normal", "bernoulli", "integers"]
+    distribution: Distribution
     shape: Shape
     dtype: DType[Kind]
     low: float | int = 0

@@ -8,6 +8,7 @@ from typing import Any
 from lumus import _native
 from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
+from lumus.core.dtypes import float64
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.cpu import (
@@ -59,10 +60,24 @@ def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
         return lambda key: _native.random_uniform(key, code, shape)
     if kernel.distribution == "normal":
         return lambda key: _native.random_normal(key, code, shape)
+    if kernel.distribution == "exponential":
+        return lambda key: _native.random_exponential(key, code, shape)
+    if kernel.distribution == "gamma":
+        return _random_gamma(kernel, len(inputs) == 2)
     if kernel.distribution == "bernoulli":
+        if len(inputs) == 2:
+            return lambda key, each: _native.random_bernoulli_each(key, _native.copy(each), shape)
         return lambda key: _native.random_bernoulli(key, kernel.low, shape)
     low, high = int(kernel.low), int(kernel.high)
     return lambda key: _native.random_integers(key, low, high, code, shape)
+
+
+def _random_gamma(kernel: k.Random, of_each: bool) -> Run:
+    code, shape = kernel.dtype.code, kernel.shape
+    if of_each:
+        return lambda key, each: _native.random_gamma(key, _native.copy(each), code, shape)
+    concentration = _native.full(float64.code, (1,), kernel.low)
+    return lambda key: _native.random_gamma(key, concentration, code, shape)
 
 
 def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Run:

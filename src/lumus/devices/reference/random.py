@@ -7,7 +7,10 @@ under the key `seed`, low words first. Element i of a call is a function of word
   ``(w[i] >> 24) * 2**-8``, float64 ``(W[i] >> 11) * 2**-53``;
 - bernoulli: ``w[i] < probability * 2**32``, rounded;
 - integers: ``low + floor(W[i] * (high - low) / 2**64)``;
-- normal, by Box and Muller: elements 2j and 2j + 1 are ``r cos(a)`` and ``r sin(a)``,
+- exponential: ``-log((w[i] + 1/2) 2**-32)``, float64 from the upper 53 bits of ``W[i]``;
+- normal, by Box and Muller: elements 2j and 2j + 1 are ``r cos(a)`` and ``r sin(a)``;
+- gamma, by Marsaglia and Tsang: element i tries with the words of block i under upper counters of
+  its own, in float64 (native/kernels/random.h has the formulas),
 
 with ``W[i] = w[2i] + 2**32 w[2i + 1]``.
 """
@@ -35,14 +38,20 @@ _KEY_STEPS = (np.uint64(0x9E3779B9), np.uint64(0xBB67AE85))
 
 def random(kernel: k.Random, arrays: Sequence[Array], output: Spec) -> Array:
     """The numbers that belong to a key [seed, counter]."""
-    return drawn(kernel, arrays[0])
+    return drawn(kernel, *arrays)
 
 
-def drawn(kernel: k.Random, key: Array) -> Array:
-    """The numbers of a drawing."""
+def drawn(kernel: k.Random, key: Array, each: Array | None = None) -> Array:
+    """The numbers of a drawing, with a parameter for each if need be."""
     seed, counter = (int(one) % 2**64 for one in key)
     count = math.prod(kernel.shape)
-    flat = _made(kernel, seed, counter, count + count % 2)[:count]
+    low = np.full(count, float(kernel.low)) if each is None else each.reshape(-1)
+    if kernel.distribution == "gamma":
+        flat = _gamma(seed, counter, low)
+    elif kernel.distribution == "bernoulli":
+        flat = philox(seed, counter, count) < np.floor(low * 2**32 + 0.5)
+    else:
+        flat = _made(kernel, seed, counter, count + count % 2)[:count]
     return flat.reshape(kernel.shape)
 
 
@@ -54,20 +63,19 @@ def _made(kernel: k.Random, seed: int, counter: int, count: int) -> Array:
             return _uniform(kernel.dtype.name, narrow[:count], wide)
         case "normal":
             return _normal(kernel.dtype.name, narrow[:count], wide)
-        case "bernoulli":
-            limit = math.floor(kernel.low * 2**32 + 0.5)
-            return np.asarray(narrow[:count] < limit)
-        case "integers":
+        case "exponential":
+            return _exponential(kernel.dtype.name, narrow[:count], wide)
+        case _:
             low, span = int(kernel.low), int(kernel.high) - int(kernel.low)
             return np.array([low + (word * span >> 64) for word in wide.tolist()], np.int64)
 
 
-def philox(seed: int, counter: int, count: int) -> Words:
-    """The first `count` words of the stream, each in 64 bits."""
+def philox(seed: int, counter: int, count: int, high: int = 0) -> Words:
+    """The first `count` words of the stream, each in 64 bits; `high` is the upper counter."""
     num_blocks = -(-count // 4)
     number = np.arange(num_blocks, dtype=np.uint64) + np.uint64(counter)
-    zero = np.zeros(num_blocks, np.uint64)
-    words = [number & _MASK, number >> _HALF, zero, zero]
+    upper = np.full(num_blocks, high, np.uint64)
+    words = [number & _MASK, number >> _HALF, upper & _MASK, upper >> _HALF]
     key = [np.uint64(seed) & _MASK, np.uint64(seed) >> _HALF]
     for _ in range(10):
         first, second = _MULTIPLIERS[0] * words[0], _MULTIPLIERS[1] * words[2]
@@ -86,6 +94,48 @@ def _uniform(dtype: str, narrow: Words, wide: Words) -> Array:
         return (wide >> np.uint64(11)) * 2.0**-53
     num_bits = {"float32": 24, "float16": 11, "bfloat16": 8}[dtype]
     return (narrow >> np.uint64(32 - num_bits)) * 2.0**-num_bits
+
+
+def _exponential(dtype: str, narrow: Words, wide: Words) -> Array:
+    bits = 53 if dtype == "float64" else 32
+    word = wide >> np.uint64(11) if bits == 53 else narrow
+    # From the end that is nearer: 1 - u would lose the digits of a small result.
+    is_upper = word >= 2 ** (bits - 1)
+    unit = (np.where(is_upper, np.uint64(2**bits - 1) - word, word) + 0.5) * 2.0**-bits
+    numbers = np.where(is_upper, -np.log1p(-unit), -np.log(unit))
+    return numbers if bits == 53 else numbers.astype(np.float32)
+
+
+def _gamma(seed: int, counter: int, concentration: Array) -> Array:
+    is_low = concentration < 1
+    d = np.where(is_low, concentration + 1, concentration) - 1 / 3
+    result = np.full(concentration.shape, np.nan)
+    boost = np.ones(concentration.shape)
+    is_open = (concentration > 0) & (concentration < math.inf)
+    attempt = 0
+    while is_open.any():
+        words = _wide_blocks(seed, counter, len(d), 2 * attempt + 1)
+        x = _normal("float64", words[0], words.T.reshape(-1))[::2]
+        accepting, boosting = _open_units(_wide_blocks(seed, counter, len(d), 2 * attempt + 2))
+        if attempt == 0:
+            boost = np.where(is_low, np.exp(np.log(boosting) / concentration), boost)
+        v = (1 + x / np.sqrt(9 * d)) ** 3
+        bound = 0.5 * x * x + (d - d * v + d * np.log(v))
+        is_accepted = is_open & (v > 0) & (np.log(accepting) < bound)
+        result = np.where(is_accepted, d * v, result)
+        is_open &= ~is_accepted
+        attempt += 1
+    return result * boost
+
+
+def _wide_blocks(seed: int, counter: int, count: int, high: int) -> Words:
+    """The two wide words of each block, in two rows."""
+    words = philox(seed, counter, 4 * count, high)
+    return (words[::2] | words[1::2] << _HALF).reshape(count, 2).T
+
+
+def _open_units(words: Words) -> Array:
+    return ((words >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
 def _normal(dtype: str, narrow: Words, wide: Words) -> Array:

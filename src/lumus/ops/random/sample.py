@@ -4,82 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
 
-import numpy as np
-
-from lumus.core import kernels
 from lumus.core.argument import finite, real
-from lumus.core.broadcast import Shape, integer, normalize_shape
-from lumus.core.device import Device, device_named
+from lumus.core.broadcast import integer
+from lumus.core.device import Device
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import INT_RANGE, LARGEST, DType, bool_, checked_dtype, float32, int64
-from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kinds import TITLE, Bool, Float, Int
-from lumus.core.op import Op, Specs, register
-from lumus.core.spec import Spec
+from lumus.core.kinds import Bool, Float, Int
 from lumus.core.tensor import Tensor, leaf
-from lumus.errors import ArgumentError, DTypeError, KindError
-from lumus.ops.create.tensor import copied
-from lumus.ops.random.generator import Generator, chosen_generator
-
-
-@frozen
-class RandomAttrs:
-    """The distribution with its parameters, and what to fill."""
-
-    distribution: Literal["uniform", "normal", "bernoulli", "integers"]
-    shape: Shape
-    dtype: DType[Any]
-    low: float | int
-    high: float | int
-
-
-@register
-class Random(Op):
-    """Of a key [seed, counter]: the numbers that belong to it."""
-
-    name = "random"
-    attrs = RandomAttrs
-    differentiable = False
-    reason = "its input is a key"
-
-    def infer(self, specs: Specs, attrs: RandomAttrs) -> Spec:
-        return specs[0].with_shape(attrs.shape).with_dtype(attrs.dtype)
-
-    def kernel(self, specs: Specs, attrs: RandomAttrs) -> Kernel:
-        return kernels.Random(attrs.distribution, attrs.shape, attrs.dtype, attrs.low, attrs.high)
-
-
-def _drawn(
-    distribution: str,
-    shape: int | Sequence[int],
-    dtype: DType[Any],
-    device: str | Device | None,
-    generator: Generator | None,
-    low: float = 0,
-    high: float = 1,
-) -> Tensor[Any]:
-    lengths = normalize_shape(distribution, shape)
-    count = 1
-    for length in lengths:
-        count *= length
-    key = chosen_generator(distribution, generator).next_key(count, device_named(device))
-    return apply(
-        "random",
-        key,
-        distribution=distribution,
-        shape=lengths,
-        dtype=dtype,
-        low=low,
-        high=high,
-    )
-
-
-def _check_float(op: str, dtype: DType[Any]) -> None:
-    if checked_dtype(dtype, op).kind != "float":
-        raise KindError(f"{op}: needs a Float dtype, got {TITLE[dtype.kind]} ({dtype.name})", op=op)
+from lumus.errors import ArgumentError, KindError
+from lumus.ops.random.draw import check_elements, check_fits, check_float, drawn, drawn_each
+from lumus.ops.random.generator import Generator
 
 
 def uniform(
@@ -105,30 +40,20 @@ def uniform(
     >>> lm.random.uniform((2, 3), generator=lm.random.Generator(0)).shape
     (2, 3)
     """
-    _check_float("uniform", dtype)
+    check_float("uniform", dtype)
     low, high = finite("uniform", "low", low), finite("uniform", "high", high)
     if not low <= high:
         raise ArgumentError(f"uniform: low must not exceed high, got {low} and {high}")
-    _check_fits("uniform", dtype, low=low, high=high)
-    drawn = _drawn("uniform", shape, dtype, device, generator)
+    check_fits("uniform", dtype, low=low, high=high)
+    numbers = drawn("uniform", shape, dtype, device, generator)
     if (low, high) != (0.0, 1.0):
         if high - low <= LARGEST[dtype.name]:
-            spread = drawn * (high - low) + low
+            spread = numbers * (high - low) + low
         else:
-            spread = drawn * high + (1.0 - drawn) * low
+            spread = numbers * high + (1.0 - numbers) * low
         # A product may round up to `high` itself, which the interval leaves out.
-        drawn = spread.minimum(_below(high, dtype) if high > low else high)
-    return leaf(drawn, requires_grad)
-
-
-def _check_fits(op: str, dtype: DType[Float], **numbers: float) -> None:
-    for name, value in numbers.items():
-        if abs(value) > LARGEST[dtype.name]:
-            raise DTypeError(
-                f"{op}: {name} is {value}, the largest {dtype.name} {LARGEST[dtype.name]}",
-                hint="give a wider dtype",
-                op=op,
-            )
+        numbers = spread.minimum(_below(high, dtype) if high > low else high)
+    return leaf(numbers, requires_grad)
 
 
 # For each Float dtype: the bits of its mantissa, and the exponent of its smallest number.
@@ -169,41 +94,46 @@ def normal(
     >>> lm.random.normal((2, 3), generator=lm.random.Generator(0)).shape
     (2, 3)
     """
-    _check_float("normal", dtype)
+    check_float("normal", dtype)
     mean, std = finite("normal", "mean", mean), finite("normal", "std", std)
-    _check_fits("normal", dtype, mean=mean, std=std)
+    check_fits("normal", dtype, mean=mean, std=std)
     if not std >= 0:
         raise ArgumentError(f"normal: std must be at least 0, got {std}")
-    drawn = _drawn("normal", shape, dtype, device, generator)
+    numbers = drawn("normal", shape, dtype, device, generator)
     if std != 1.0:
-        drawn = drawn * std
+        numbers = numbers * std
     if mean != 0.0:
-        drawn = drawn + mean
-    return leaf(drawn, requires_grad)
+        numbers = numbers + mean
+    return leaf(numbers, requires_grad)
 
 
 def bernoulli(
     shape: int | Sequence[int],
-    probability: float = 0.5,
+    probability: Tensor[Float] | float = 0.5,
     *,
     device: str | Device | None = None,
     generator: Generator | None = None,
 ) -> Tensor[Bool]:
     """True with the given probability, each element independently.
 
-    **Shapes.** `shape`.
-    **Kinds.** Bool.
+    **Shapes.** `shape`; a tensor of probabilities is broadcast to it.
+    **Kinds.** Bool; a tensor of probabilities is Float.
     **Gradient.** None: the result is Bool.
-    **Raises.** ArgumentError for a probability outside [0, 1].
+    **Raises.** ArgumentError for a probability outside [0, 1], ShapeError for probabilities that
+    do not broadcast to `shape`, KindError for ones that are not Float.
 
     >>> import lumus as lm
     >>> lm.random.bernoulli((3,), 1.0).tolist()
     [True, True, True]
     """
+    if isinstance(probability, Tensor):
+        within = (probability >= 0.0) & (probability <= 1.0)
+        check_elements("bernoulli", "the probabilities must be in [0, 1]", within)
+        return drawn_each("bernoulli", shape, bool_, device, generator, probability.detach())
     chance = real("bernoulli", "the probability", probability)
     if not 0 <= chance <= 1:
         raise ArgumentError(f"bernoulli: the probability must be in [0, 1], got {chance}")
-    return _drawn("bernoulli", shape, bool_, device, generator, low=chance)
+    return drawn("bernoulli", shape, bool_, device, generator, low=chance)
 
 
 def integers(
@@ -235,7 +165,7 @@ def integers(
         raise ArgumentError(
             f"integers: needs low < high within {dtype.name}, got {low} and {high}", op="integers"
         )
-    return _drawn("integers", shape, dtype, device, generator, low=low, high=high)
+    return drawn("integers", shape, dtype, device, generator, low=low, high=high)
 
 
 def permutation(
@@ -257,5 +187,4 @@ def permutation(
         raise ArgumentError(f"permutation: count cannot be negative, got {count}")
     # Sorting 62-bit keys: ties, which a stable sort keeps in order, do not occur in practice.
     keys = integers((count,), 0, 2**62, device=device, generator=generator)
-    order = np.argsort(keys.numpy(), kind="stable").astype(np.int64)
-    return copied(order, keys.device)
+    return apply("argsort", keys, axis=0, descending=False)
