@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import sub
+from operator import le, sub
 from typing import Any
 
 from lumus.core.argument import check_tensors, choice, number
@@ -177,14 +177,27 @@ def _continued(x: Tensor[K], before: Ends, after: Ends, mode: Continuation) -> T
                 x = _around(x, axis, before[axis], after[axis])
                 others = [place != axis for place in range(x.ndim)]
                 before, after = _where(others, before), _where(others, after)
-    while any(before) or any(after):
-        reach = x.shape if mode != "reflect" else [max(length - 1, 0) for length in x.shape]
-        low, high = before, after
-        if mode != "edge":
-            low, high = tuple(map(min, before, reach)), tuple(map(min, after, reach))
-        x = _step(x, low, high, mode)
-        before, after = tuple(map(sub, before, low)), tuple(map(sub, after, high))
+    shared = mode == "reflect"  # the outermost element stands once
+    units = [length - shared for length in x.shape]
+    nothing = (0,) * x.ndim
+    if mode == "edge" or all(map(le, (*before, *after), (*units, *units))):
+        return _step(x, before, after, mode) if any(before) or any(after) else x
+    # Each step mirrors whole units, so that the new end is again one that a mirror may stand at.
+    while any(after):
+        high = tuple(map(min, after, _whole_units(x, units, shared)))
+        x, after = _step(x, nothing, high, mode), tuple(map(sub, after, high))
+    while any(before):
+        low = tuple(map(min, before, _whole_units(x, units, shared)))
+        x, before = _step(x, low, nothing, mode), tuple(map(sub, before, low))
     return x
+
+
+def _whole_units(x: Tensor[Any], units: Sequence[int], shared: bool) -> list[int]:
+    """How far each axis of `x` reaches in units of what was mirrored first."""
+    return [
+        (length - shared) // unit * unit if unit > 0 else 0
+        for length, unit in zip(x.shape, units, strict=True)
+    ]
 
 
 def _step(x: Tensor[K], before: Ends, after: Ends, mode: Continuation) -> Tensor[K]:
