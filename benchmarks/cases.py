@@ -60,6 +60,14 @@ CASES = [
     Case("pool_avg_2", "avg_pool2d 2x2 of 32x64x56x56, forward + backward", 2.0),
     Case("pool_bilinear", "bilinear x2 of 8x64x28x28, forward + backward", 1.0),
     Case("pool_bicubic", "bicubic x2 of 8x64x28x28, forward + backward", 1.0),
+    Case("conv_forward", "conv2d 3x3 64->64 on 32x56x56, forward", 0.8, relative_error=1e-2),
+    Case("conv_64", "conv2d 3x3 64->64 on 32x56x56, forward + backward", 0.8, relative_error=1e-2),
+    Case("conv_small", "LeNet's and ResNet-8's convolutions, forward + backward", 1.3),
+    Case("conv_mobile", "depthwise 3x3 and 1x1 convolutions, forward + backward", 1.0),
+    Case("attention_short", "attention 16x4x64x32 causal, forward + backward", 1.0),
+    Case("attention_long", "attention 4x8x1024x64 causal, forward + backward", 1.0),
+    Case("embedding", "embedding 50,000x256, 8,192 ids, forward + backward", 3.0),
+    Case("lstm", "LSTM 2x256, 64 steps, batch 32, forward + backward", 1.0, relative_error=1e-3),
     Case("step_mlp", "training step MLP 784-256-128-10, batch 64, Adam", 1.5, relative_error=1e-3),
     Case("step_tiny", "training step MLP 16-32-32-1, batch 32, SGD", 1.5, relative_error=1e-3),
     Case("step_lenet", "training step LeNet, batch 64, Adam", 1.5, relative_error=1e-3),
@@ -93,6 +101,8 @@ NORM_SHAPES = {
     "batch_norm_flat": (512, 256),
 }
 
+
+LAYERS = ("conv_", "attention_", "embedding", "lstm")
 
 # Calls of one long line, spelled by each library in a table of its own.
 LINES = ("argsort", "cumsum", "norm", "sort", "topk")
@@ -133,6 +143,6 @@ def inputs(name: str) -> Arrays:
         return {"x": normal(*shape), "grad": normal(*pooled)}
     if name == "adam":
         return {"p": normal(10_000_000), "g": normal(10_000_000)}
-    if name.startswith("step_"):
-        return {}  # benchmarks.trainings makes them
+    if name.startswith(("step_", *LAYERS)):
+        return {}  # benchmarks.trainings and benchmarks.layers make them
     return {"x": normal(4096, 1024)}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import lumus as lm
-from benchmarks.cases import POOLS
-from benchmarks.peers import lumus_trainings
+from benchmarks.cases import LAYERS, POOLS
+from benchmarks.peers import lumus_layers, lumus_trainings
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
@@ -19,6 +19,8 @@ def start(threads: int) -> None:
 def make(name: str, arrays: dict[str, Any]) -> Made:
     if name.startswith("step_"):
         return lumus_trainings.make(name.removeprefix("step_"))
+    if name.startswith(LAYERS):
+        return lumus_layers.make(name)
     tensors = {key: lm.tensor(value) for key, value in arrays.items()}
     if name in ("add_no_grad", "add_grad"):
         return _add(tensors, with_grad=name == "add_grad")

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.cases import POOLS
-from benchmarks.peers import torch_trainings
+from benchmarks.cases import LAYERS, POOLS
+from benchmarks.peers import torch_layers, torch_trainings
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
@@ -20,6 +20,8 @@ def start(threads: int) -> None:
 def make(name: str, arrays: dict[str, Any]) -> Made:
     if name.startswith("step_"):
         return torch_trainings.make(name.removeprefix("step_"))
+    if name.startswith(LAYERS):
+        return torch_layers.make(name)
     tensors = {key: torch.from_numpy(value) for key, value in arrays.items()}
     if name in ("add_no_grad", "add_grad"):
         return _add(tensors, with_grad=name == "add_grad")
