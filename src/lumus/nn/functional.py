@@ -51,7 +51,9 @@ from lumus.ops.pool.adaptive_max_pool_nd import (
     adaptive_max_pool2d,
     adaptive_max_pool3d,
 )
+from lumus.ops.pool.affine_grid import affine_grid
 from lumus.ops.pool.avg_pool_nd import avg_pool1d, avg_pool2d, avg_pool3d
+from lumus.ops.pool.grid_sample import grid_sample
 from lumus.ops.pool.interpolate import interpolate
 from lumus.ops.pool.lp_pool_nd import lp_pool1d, lp_pool2d, lp_pool3d
 from lumus.ops.pool.max_pool_nd import max_pool1d, max_pool2d, max_pool3d
@@ -66,6 +68,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -86,6 +89,7 @@ __all__ = [
     "embedding",
     "fold",
     "gaussian_nll_loss",
+    "grid_sample",
     "group_norm",
     "hinge_embedding_loss",
     "huber_loss",

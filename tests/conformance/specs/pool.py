@@ -9,7 +9,7 @@ import numpy as np
 
 import lumus as lm
 from lumus.nn import functional
-from lumus.testing.op_spec import Case, Edge, OpSpec, Source, rough
+from lumus.testing.op_spec import Case, Domain, Edge, OpSpec, Source, rough
 
 INF, NAN = math.inf, math.nan
 Cells = list[tuple[int, int]]
@@ -197,23 +197,32 @@ ADAPTIVE_VOLUMES = (((1, 1, 3, 4, 5), {"output_size": (2, None, 3)}),)
 # -------------------------------------------------------------------------------- interpolation
 
 
-def cubic(distance: float) -> float:
-    """Keys's kernel with the slope -3/4."""
+def cubic(distance: float, slope: float = -0.75) -> float:
+    """Keys's kernel."""
     x = abs(distance)
     if x <= 1:
-        return 1.25 * x**3 - 2.25 * x**2 + 1
-    return -0.75 * (x**3 - 5 * x**2 + 8 * x - 4) if x < 2 else 0.0
+        return (slope + 2) * x**3 - (slope + 3) * x**2 + 1
+    return slope * (x**3 - 5 * x**2 + 8 * x - 4) if x < 2 else 0.0
 
 
 def hat(distance: float) -> float:
     return max(0.0, 1 - abs(distance))
 
 
-def weights(length: int, count: int, mode: str, scale: float | None, aligned: bool) -> Any:
+def weights(
+    length: int, count: int, mode: str, scale: float | None, aligned: bool, antialias: bool
+) -> Any:
     """Row o holds the weights of all elements in output o."""
     matrix = np.zeros((count, length))
     step = length / count if scale is None else 1 / scale
     for output in range(count):
+        if antialias:
+            center, stretch = (output + 0.5) * step, max(step, 1.0)
+            for element in range(length):
+                at = (element + 0.5 - center) / stretch
+                matrix[output, element] = cubic(at, -0.5) if mode == "bicubic" else hat(at)
+            matrix[output] /= matrix[output].sum()
+            continue
         if mode == "area":
             begin, end = output * length // count, -(-(output + 1) * length // count)
             matrix[output, begin:end] = 1 / (end - begin)
@@ -236,6 +245,7 @@ def interpolated(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool = False,
+    antialias: bool = False,
 ) -> Any:
     num_axes = x.ndim - 2
     scales = per_axis(scale_factor, num_axes)
@@ -243,7 +253,7 @@ def interpolated(
     for axis in range(num_axes):
         length, scale = x.shape[2 + axis], scales[axis]
         count = sizes[axis] if scale is None else math.floor(length * scale)
-        matrix = weights(length, count, mode, scale, align_corners)
+        matrix = weights(length, count, mode, scale, align_corners, antialias)
         x = np.moveaxis(np.moveaxis(x, 2 + axis, -1) @ matrix.T, -1, 2 + axis)
     return x
 
@@ -262,7 +272,80 @@ RESIZED = (
     ((1, 1, 2, 3, 2), {"size": (3, 2, 4), "mode": "trilinear"}),
     ((1, 1, 3, 2, 2), {"scale_factor": (1.0, 2.0, 1.5)}),
     ((0, 1, 3), {"size": 2}),
+    ((1, 1, 7, 9), {"size": (3, 4), "mode": "bilinear", "antialias": True}),
+    ((1, 1, 9, 5), {"scale_factor": (0.4, 1.5), "mode": "bicubic", "antialias": True}),
 )
+
+
+# -------------------------------------------------------------------------------------- sampling
+
+
+def extended(place: int, length: int, padding_mode: str, aligned: bool) -> int | None:
+    """The element at a place on or beyond an axis; None for nothing."""
+    if padding_mode == "zeros":
+        return place if 0 <= place < length else None
+    if padding_mode == "border" or length == 1:
+        return min(max(place, 0), length - 1)
+    period = 2 * (length - 1) if aligned else 2 * length
+    place %= period
+    return min(place, period - place) if aligned else min(place, period - 1 - place)
+
+
+def sampled(
+    x: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+) -> Any:
+    lengths = x.shape[2:]
+    result = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
+    kernel = cubic if mode == "bicubic" else hat
+    for point in np.ndindex(grid.shape[:-1]):
+        axes: list[list[tuple[int, float]]] = []
+        for axis, length in enumerate(lengths):
+            at = grid[point][-1 - axis]
+            place = (at + 1) / 2 * (length - 1) if align_corners else ((at + 1) * length - 1) / 2
+            near = range(math.floor(place) - 1, math.floor(place) + 3)
+            taps = [(element, kernel(place - element)) for element in near]
+            if mode == "nearest":
+                taps = [(round(place), 1.0)]
+            axes.append(taps)
+        for taps in itertools.product(*axes):
+            cell = tuple(
+                extended(element, length, padding_mode, align_corners)
+                for (element, _), length in zip(taps, lengths, strict=True)
+            )
+            if None not in cell:
+                weight = math.prod(one for _, one in taps)
+                result[(point[0], slice(None), *point[1:])] += (
+                    x[(point[0], slice(None), *cell)] * weight
+                )
+    return result
+
+
+def sampling_cases(source: Source) -> Iterable[Case]:
+    modes = itertools.product(
+        ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (False, True)
+    )
+    for number, (mode, padding_mode, aligned) in enumerate(modes):
+        num_axes = 3 if mode != "bicubic" and number % 4 == 1 else 2
+        lengths = (3, 1, 2) if num_axes == 3 else (3, 4)
+        grid = source.draw((2, *(1, 2, 2)[:num_axes], num_axes), Domain(low=-1.8, high=1.8))
+        kwargs = {"mode": mode, "padding_mode": padding_mode, "align_corners": aligned}
+        yield Case(f"{kwargs}", (source.draw((2, 2, *lengths)), grid), kwargs)
+
+
+def affine(theta: Any, size: Any, align_corners: bool = False) -> Any:
+    lengths = size[2:]
+    result = np.zeros((size[0], *lengths, len(lengths)))
+    for point in np.ndindex(result.shape[:-1]):
+        place = []
+        for at, length in zip(point[1:], lengths, strict=True):
+            steps = max(length - 1, 1) if align_corners else length
+            place.append((2 * at - (length - 1)) / steps)
+        result[point] = theta[point[0]] @ np.array([*place[::-1], 1.0])
+    return result
 
 
 # --------------------------------------------------------------------------------------- others
@@ -508,6 +591,35 @@ SPECS = [
         absolute=True,
         tolerance=4,
         covers=RESAMPLE_OPS,
+    ),
+    OpSpec(
+        name="grid_sample",
+        function=functional.grid_sample,
+        formula=sampled,
+        cases=sampling_cases,
+        dtypes=(lm.float64, lm.float32),
+        absolute=True,
+        tolerance=16,
+        edges=(
+            Edge(
+                "beside an edge that is not finite",
+                ([[[[INF, 2.0]]]], [[[[3.0, 0.0]]]]),
+                (None, [[[[0.0, 0.0]]]]),
+            ),
+        ),
+    ),
+    OpSpec(
+        name="affine_grid",
+        function=functional.affine_grid,
+        formula=affine,
+        cases=calls(
+            ((2, 2, 3), {"size": (2, 1, 3, 2)}),
+            ((1, 2, 3), {"size": (1, 1, 1, 4), "align_corners": True}),
+            ((1, 3, 4), {"size": (1, 2, 2, 1, 3)}),
+        ),
+        absolute=True,
+        tolerance=4,
+        dtypes=(lm.float64, lm.float32),
     ),
     OpSpec(
         name="pixel_shuffle",

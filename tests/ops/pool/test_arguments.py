@@ -3,7 +3,7 @@
 import pytest
 
 import lumus as lm
-from lumus.errors import ArgumentError, IndexRangeError, KindError, ShapeError
+from lumus.errors import ArgumentError, DTypeError, IndexRangeError, KindError, ShapeError
 from lumus.nn import functional
 
 F = functional
@@ -70,6 +70,7 @@ PICTURE = lm.zeros((1, 1, 4, 6))
          r"(?s)'linear' is for 3 axes, got shape \(1, 1, 4, 6\).*'bilinear', 'bicubic'"),
         (lambda: F.interpolate(PICTURE, 2, align_corners=True), ArgumentError,
          "align_corners has no meaning for 'nearest'"),
+        (lambda: F.interpolate(PICTURE, 2, antialias=True), ArgumentError, "antialias has no"),
         (lambda: F.interpolate(PLANE[0], 2), ShapeError, "one to three further axes"),
         (lambda: F.interpolate(lm.zeros((1, 1, 0)), 2), ShapeError, "nothing to interp"),
         (lambda: F.interpolate(PICTURE.astype(lm.int64), 2), KindError, "interpolate: needs"),
@@ -99,6 +100,40 @@ def test_interpolate_refuses(call, error, match):
 def test_shuffle_and_unpool_refuse(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+GRID = lm.zeros((1, 2, 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: F.grid_sample(PICTURE, GRID, "cubic"), ArgumentError, "mode must be 'bilinear'"),
+        (lambda: F.grid_sample(PICTURE, GRID, padding_mode="wrap"), ArgumentError, "padding_mode"),
+        (lambda: F.grid_sample(PICTURE, GRID[..., :1]), ShapeError, "do not fit"),
+        (lambda: F.grid_sample(PICTURE[..., :0], GRID), ShapeError, "nothing to read"),
+        (lambda: F.grid_sample(PICTURE, GRID.astype(lm.float64)), DTypeError, "grid float64"),
+        (lambda: F.grid_sample(PICTURE, GRID.astype(lm.int64)), KindError, "a grid of kind Float"),
+        (lambda: F.grid_sample(lm.zeros((1, 1, 2, 2, 2)), lm.zeros((1, 1, 1, 1, 3)), "bicubic"),
+         ArgumentError, "for pictures, not for volumes"),
+        (lambda: F.affine_grid(lm.zeros((1, 2, 2)), (1, 1, 2, 2)), ShapeError, "affine_grid: th"),
+        (lambda: F.affine_grid(lm.zeros((1, 2, 3)), (1, 2, 2)), ShapeError, "affine_grid: th"),
+    ],
+)  # fmt: skip
+def test_sampling_refuses(call, error, match):
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_points_that_are_not_finite_read_nothing_and_have_gradient_zero():
+    x = lm.ones((1, 1, 2, 2), requires_grad=True)
+    points = [[[[float("nan"), 0.0], [float("inf"), 0.0], [0.0, -float("inf")], [0.0, 0.0]]]]
+    grid = lm.tensor(points, requires_grad=True)
+    y = F.grid_sample(x, grid)
+    assert y.tolist() == [[[[0.0, 0.0, 0.0, 1.0]]]]
+    store = y.sum().backward()
+    assert store[grid].tolist() == [[[[0.0, 0.0]] * 4]]
+    assert store[x].tolist() == [[[[0.25, 0.25], [0.25, 0.25]]]]
 
 
 @pytest.mark.parametrize(
