@@ -267,6 +267,55 @@ def pooled(rank: int, dilated: bool) -> Any:
     return drawn
 
 
+def divided(rank: int) -> Any:
+    def drawn(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
+        x = draw.array((2, draw.integer(1, 3), *(draw.integer(1, 9) for _ in range(rank))))
+        return [x], {"output_size": tuple(draw.integer(1, 6) for _ in range(rank))}
+
+    return drawn
+
+
+def resized(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
+    rank = draw.integer(1, 3)
+    x = draw.array((2, draw.integer(1, 3), *(draw.integer(1, 7) for _ in range(rank))))
+    smooth = {1: ["linear"], 2: ["bilinear", "bicubic"], 3: ["trilinear"]}[rank]
+    mode = draw.choice(["nearest", "nearest-exact", "area", *smooth, *smooth])
+    options: dict[str, Any] = {"mode": mode}
+    if draw.integer(0, 1):
+        options["size"] = tuple(draw.integer(1, 12) for _ in range(rank))
+    else:
+        options["scale_factor"] = tuple(draw.choice([1.0, 1.7, 2.0, 2.5]) for _ in range(rank))
+    if mode in smooth:
+        options["align_corners"] = bool(draw.integer(0, 1))
+    return [x], options
+
+
+def shrunk(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
+    x = draw.array((2, 2, draw.integer(4, 12), draw.integer(4, 12)))
+    # To one column PyTorch repeats the first row.
+    size = (draw.integer(2, 9), draw.integer(2, 9))
+    return [x], {"size": size, "mode": draw.choice(["bilinear", "bicubic"]), "antialias": True}
+
+
+def sampled(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
+    rank, batch = draw.integer(2, 3), draw.integer(1, 2)
+    x = draw.array((batch, draw.integer(1, 3), *(draw.integer(1, 5) for _ in range(rank))))
+    points = (batch, *(draw.integer(1, 4) for _ in range(rank)), rank)
+    modes = ["bilinear", "nearest", "bicubic"] if rank == 2 else ["bilinear", "nearest"]
+    return [x, draw.array(points, -1.7, 1.7)], {
+        "mode": draw.choice(modes),
+        "padding_mode": draw.choice(["zeros", "border", "reflection"]),
+        "align_corners": bool(draw.integer(0, 1)),
+    }
+
+
+def moved(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
+    rank, batch = draw.integer(2, 3), draw.integer(1, 3)
+    size = (batch, 2, *(draw.integer(2, 5) for _ in range(rank)))
+    options = {"size": size, "align_corners": bool(draw.integer(0, 1))}
+    return [draw.array((batch, rank, rank + 1))], options
+
+
 def normalised(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
     shape = draw.shape(2, 4)
     trailing = shape[draw.integer(1, len(shape) - 1) :]
@@ -337,6 +386,23 @@ FUNCTIONAL = (
     Pair("avg_pool1d", ours_nn.avg_pool1d, theirs_nn.avg_pool1d, pooled(1, False)),
     Pair("avg_pool2d", ours_nn.avg_pool2d, theirs_nn.avg_pool2d, pooled(2, False)),
     Pair("avg_pool3d", ours_nn.avg_pool3d, theirs_nn.avg_pool3d, pooled(3, False)),
+    Pair(
+        "max_pool2d indices",
+        lambda x, **options: ours_nn.max_pool2d(x, return_indices=True, **options)[1],
+        lambda x, **options: theirs_nn.max_pool2d(x, return_indices=True, **options)[1],
+        pooled(2, True),
+        differentiable=False,
+    ),
+    *(
+        Pair(name, getattr(ours_nn, name), getattr(theirs_nn, name), divided(rank))
+        for rank in (1, 2, 3)
+        for name in (f"adaptive_avg_pool{rank}d", f"adaptive_max_pool{rank}d")
+    ),
+    # PyTorch computes places in the input's precision: a nearest element can be another one.
+    Pair("interpolate", ours_nn.interpolate, theirs_nn.interpolate, resized, float32=False),
+    Pair("antialias", ours_nn.interpolate, theirs_nn.interpolate, shrunk, float32=False),
+    Pair("grid_sample", ours_nn.grid_sample, theirs_nn.grid_sample, sampled, float32=False),
+    Pair("affine_grid", ours_nn.affine_grid, theirs_nn.affine_grid, moved),
     Pair(
         "layer_norm",
         lambda x, w, b, normalized_shape: ours_nn.layer_norm(x, normalized_shape, w, b),

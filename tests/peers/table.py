@@ -128,5 +128,8 @@ DIFFERENCES = {
     "attention over a row with nothing to attend to": "0 with gradient 0",
     "cross_entropy with every target ignored": "0 with gradient 0; PyTorch gives NaN",
     "round(decimals)": "not offered",
+    "lp_pool with ceil_mode": "the norm of the elements; PyTorch scales it up to a whole window",
+    "pools with a window that has no element": "refused; PyTorch gives -inf and a bad index",
+    "interpolate": "places are exact fractions; PyTorch computes them in the input's precision",
     "floor_divide": "has a gradient, which is zero; PyTorch's refuses",
 }
