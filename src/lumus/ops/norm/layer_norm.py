@@ -50,10 +50,12 @@ class LayerNorm(NormalizationOp):
 def trailing_axes(op: str, x: Tensor[Float], normalized_shape: int | Sequence[int]) -> int:
     """The number of axes of `normalized_shape`, which must be the last ones of `x`."""
     check_tensors(op, x)
+    if normalized_shape.__class__ is int and x.shape[-1:] == (normalized_shape,):
+        return 1
     wanted = normalize_shape(op, normalized_shape)
     if not wanted or x.shape[-len(wanted) :] != wanted:
         raise ShapeError(
-            f"{op}: the last axes must be {wanted}, at least one, got shape {x.shape}"
+            f"{op}: the last axes must be {wanted}, got shape {x.shape}"
             if wanted
             else f"{op}: normalized_shape needs at least one axis",
             op=op,

@@ -7,6 +7,7 @@ second derivative goes through x alone.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -310,19 +311,22 @@ def affine_of(
     bias: Tensor[Float] | None,
 ) -> tuple[Tensor[Float], ...]:
     """(x, [weight, [bias]]), of one dtype; a bias alone is given a weight of ones."""
-    given = [one for one in (weight, bias) if one is not None]
-    check_tensors(op, x, *given)
-    dtype = x.dtype
+    given = [x, *[one for one in (weight, bias) if one is not None]]
+    check_tensors(op, *given)
+    dtype = x.spec.dtype
     for one in given:
-        dtype = promote(dtype, one.dtype, op)
+        if one.spec.dtype is not dtype:
+            dtype = promote(dtype, one.spec.dtype, op)
     if weight is None and bias is not None:
         ones: Tensor[Float] = constant(1.0, dtype, x.device, op)
-        given.insert(0, ones.broadcast_to(bias.shape))
-    return tuple([one if one.dtype is dtype else one.astype(dtype) for one in (x, *given)])
+        given.insert(1, ones.broadcast_to(bias.shape))
+    return tuple([one if one.spec.dtype is dtype else one.astype(dtype) for one in given])
 
 
 def checked_eps(op: str, eps: float) -> float:
     """A number that a variance can be raised by."""
+    if eps.__class__ is float and 0.0 <= eps < math.inf:
+        return eps
     eps = finite(op, "eps", eps)
     if eps < 0:
         raise ArgumentError(f"{op}: eps must not be negative, got {eps}", op=op)

@@ -62,9 +62,8 @@ def rms_norm(
     Source: Zhang and Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019.
 
     >>> import lumus as lm
-    >>> x = lm.tensor([[1.0, -1.0], [-3.0, 3.0]])
-    >>> lm.nn.functional.rms_norm(x, 2, eps=0.0).tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
+    >>> lm.nn.functional.rms_norm(lm.tensor([2.0, -2.0, 2.0, 2.0]), 4, eps=0.0).tolist()
+    [1.0, -1.0, 1.0, 1.0]
     """
     num_axes = trailing_axes("rms_norm", x, normalized_shape)
     eps = epsilon_of(x.dtype) if eps is None else checked_eps("rms_norm", eps)

@@ -21,6 +21,8 @@ from lumus.ops.recurrent.check import check_specs
 from lumus.ops.recurrent.unrolled import unrolled, valid_steps
 from lumus.ops.shape.concat import concat
 
+PAGE_BYTES = 4096
+
 
 @frozen
 class RecurrentAttrs:
@@ -91,7 +93,8 @@ class RecurrentRecord(Record):
             else None,
         ]
         if self.attrs.has_bias:
-            found += [one.sum(axis=0) for one in (flat, flat_hidden)]
+            by_bias = flat.sum(axis=0)
+            found += [by_bias, by_bias if flat_hidden is flat else flat_hidden.sum(axis=0)]
         if self.attrs.has_lengths:
             found.append(None)
         return tuple(
@@ -116,7 +119,12 @@ class RecurrentRecord(Record):
 
 
 def _transposed_product(flat: Tensor[Float], steps: Tensor[Float]) -> Tensor[Float]:
-    return flat.T @ _flat(steps).astype(flat.dtype)
+    """``flat.T @ steps``, all steps of `steps` one under the other."""
+    steps = _flat(steps).astype(flat.dtype)
+    if flat.shape[1] * flat.dtype.itemsize % PAGE_BYTES:
+        return flat.T @ steps
+    # Columns whole pages apart fight for the same places in the cache; the bits are the same.
+    return (steps.T @ flat).T.copy()
 
 
 def _flat(steps: Tensor[Float]) -> Tensor[Float]:
