@@ -61,7 +61,7 @@ class Block(nn.Module):
     def forward(self, x: Any) -> Any:
         batch, length, width = x.shape
         heads = self.qkv(self.norm1(x)).reshape(batch, length, 3, HEADS, width // HEADS)
-        q, k, v = (heads[:, :, part].permute_dims((0, 2, 1, 3)) for part in range(3))
+        q, k, v = heads.permute_dims(2, 0, 3, 1, 4).unstack()
         mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.proj(mixed.permute_dims((0, 2, 1, 3)).reshape(batch, length, width))
         return x + self.narrow(lm.gelu(self.widen(self.norm2(x)), approximate="tanh"))

@@ -176,6 +176,7 @@ WITHOUT_SPEC = {
     "tensor", "zeros", "zeros_like",
     # frequencies have tests in test_creation.py
     "fftfreq", "rfftfreq",
+    "sinusoidal_encoding",
     # interop
     "from_dlpack", "from_numpy",
     # each dtype has a spec of its own

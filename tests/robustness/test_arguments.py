@@ -359,6 +359,11 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         ),
         (0.5, False, 1.0, False, lm.random.Generator(1)),
     ),
+    "rotary_encoding": (
+        lambda x, offset, base: F.rotary_encoding(x, offset=offset, base=base),
+        (lm.ones((2, 4)), 0, 100.0),
+    ),
+    "sinusoidal_encoding": (F.sinusoidal_encoding, (3, 4)),
     "embedding": (F.embedding, (lm.tensor([0, 1]), X)),
     "embedding options": (
         lambda padding, averages: F.embedding(

@@ -1,6 +1,8 @@
 """The functions behind the layers and losses."""
 
 from lumus.ops.attention.attention import scaled_dot_product_attention
+from lumus.ops.attention.rotary_encoding import rotary_encoding
+from lumus.ops.attention.sinusoidal_encoding import sinusoidal_encoding
 from lumus.ops.conv.conv1d import conv1d
 from lumus.ops.conv.conv2d import conv2d
 from lumus.ops.conv.conv3d import conv3d
@@ -122,7 +124,9 @@ __all__ = [
     "pixel_unshuffle",
     "poisson_nll_loss",
     "rms_norm",
+    "rotary_encoding",
     "scaled_dot_product_attention",
+    "sinusoidal_encoding",
     "smooth_l1_loss",
     "soft_margin_loss",
     "triplet_margin_loss",

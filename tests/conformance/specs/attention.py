@@ -73,6 +73,30 @@ def truth_cases(source: Source) -> Iterable[Case]:
     yield Case("several blocks", (*inputs, source.mask((70, 130))), {"is_causal": True})
 
 
+def rotary_cases(source: Source) -> Iterable[Case]:
+    for shape, options in (
+        ((3, 4), {}),
+        ((2, 5, 6), {"interleaved": False}),
+        ((3, 2), {"offset": 7, "base": 3.0}),
+        ((0, 2), {}),
+        ((2, 0), {"interleaved": False}),
+        ((2, 3, 1, 2), {}),
+    ):
+        yield Case(f"{shape}, {options}", (source.draw(shape),), options)
+
+
+def turned(x: Any, offset: int = 0, base: float = 10000.0, interleaved: bool = True) -> Any:
+    """The pairs as complex numbers, times those of their angles."""
+    rows, half = x.shape[-2], x.shape[-1] // 2
+    rates = base ** -(np.arange(half) / max(half, 1))
+    turns = np.exp(1j * (np.arange(rows) + offset)[:, None] * rates)
+    if interleaved:
+        pairs = (x[..., ::2] + 1j * x[..., 1::2]) * turns
+        return np.stack([pairs.real, pairs.imag], axis=-1).reshape(x.shape)
+    pairs = (x[..., :half] + 1j * x[..., half:]) * turns
+    return np.concatenate([pairs.real, pairs.imag], axis=-1)
+
+
 def attended(
     query: Any,
     key: Any,
@@ -122,6 +146,15 @@ SPECS = [
         absolute=True,
         tolerance=4,
         covers=("attention", "attention_grad"),
+    ),
+    OpSpec(
+        name="rotary_encoding",
+        function=lm.nn.functional.rotary_encoding,
+        formula=turned,
+        cases=rotary_cases,
+        absolute=True,
+        tolerance=2,
+        covers=("multiply",),
     ),
     OpSpec(
         name="attention with a mask of numbers",
