@@ -47,7 +47,7 @@ from lumus.ops.compare.logical_or import logical_or
 from lumus.ops.compare.logical_xor import logical_xor
 from lumus.ops.compare.not_equal import not_equal
 from lumus.ops.create.arange import arange, linspace
-from lumus.ops.create.eye import diag, eye, tril, triu
+from lumus.ops.create.eye import diag, eye
 from lumus.ops.create.full import (
     empty,
     empty_like,
@@ -147,6 +147,7 @@ from lumus.ops.linalg.kron import kron
 from lumus.ops.linalg.matmul import matmul
 from lumus.ops.linalg.outer import outer
 from lumus.ops.linalg.tensordot import tensordot
+from lumus.ops.linalg.triangle import tril, triu
 from lumus.ops.linalg.vecdot import vecdot
 from lumus.ops.reduce.all import all
 from lumus.ops.reduce.any import any

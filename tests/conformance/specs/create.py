@@ -51,7 +51,7 @@ SPECS = [
         cases=TRIANGLES,
         dtypes=ALL,
         tolerance=0,
-        covers=("where",),
+        covers=("triangle",),
     ),
     OpSpec(
         name="triu",
@@ -60,6 +60,6 @@ SPECS = [
         cases=TRIANGLES,
         dtypes=ALL,
         tolerance=0,
-        covers=("where",),
+        covers=("triangle",),
     ),
 ]

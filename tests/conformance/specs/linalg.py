@@ -246,7 +246,7 @@ SPECS = [
         dtypes=NUMBERS,
         absolute=True,
         tolerance=10,
-        covers=("matmul",),
+        covers=("matmul", "vecdot"),
     ),
     OpSpec(
         name="linear",

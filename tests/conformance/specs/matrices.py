@@ -540,7 +540,6 @@ SPECS = [
         ),
         vecdot_cases,
         dtypes=NUMBERS,
-        covers=("matmul",),
         tolerance=10,
     ),
 ]

@@ -63,12 +63,16 @@ def _solve_triangular(kernel: k.SolveTriangular, inputs: Specs, outputs: Specs) 
         a = np.asarray(a_data)
         host_linalg.check_diagonal(kernel, a)
         result = _new(spec, np.asarray(b_data))
-        if spec.size:
-            x = np.asarray(result)
-            batch = x.shape[:-2]
-            matrices = np.broadcast_to(a, (*batch, *a.shape[-2:]))
-            for place in np.ndindex(batch):
-                solve(matrices[place], x[place])
+        if not spec.size:
+            return result
+        x = np.asarray(result)
+        if spec.ndim == a.ndim == 2:
+            solve(a, x)
+            return result
+        batch = spec.shape[:-2]
+        matrices = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+        for place in np.ndindex(batch):
+            solve(matrices[place], x[place])
         return result
 
     return run

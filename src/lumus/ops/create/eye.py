@@ -1,4 +1,4 @@
-"""eye, diag, tril and triu: diagonals and triangles of matrices."""
+"""eye and diag: matrices by their diagonal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from lumus.core.broadcast import check_shape, integer
 from lumus.core.device import Device
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType, checked_dtype, float32
-from lumus.core.kinds import Bool, Float, K
+from lumus.core.kinds import Float, K
 from lumus.core.tensor import Tensor, leaf
 from lumus.errors import ShapeError
 from lumus.ops.create.arange import arange
-from lumus.ops.elementwise.where import where
 from lumus.ops.linalg.diagonal import diagonal
 
 
@@ -106,49 +105,3 @@ def diag(x: Tensor[K], offset: int = 0) -> Tensor[K]:
     start = max(0, -offset) * side + max(0, offset)
     flat = apply("unslice", x, shape=(side * side,), starts=(start,), steps=(side + 1,))
     return cast("Tensor[K]", flat.reshape(side, side))
-
-
-def _triangle(x: Tensor[K], keep: Tensor[Bool]) -> Tensor[K]:
-    zero: Any = False if x.dtype.kind == "bool" else 0
-    return where(keep, x, zero)
-
-
-def tril(x: Tensor[K], offset: int = 0) -> Tensor[K]:
-    """The lower triangle of each matrix: elements where ``column - row <= offset``, else 0.
-
-    **Shapes.** (..., n, m), kept.
-    **Kinds.** Any.
-    **Gradient.** `grad` in the triangle, 0 elsewhere.
-    **Raises.** ShapeError for fewer than two axes.
-
-    >>> import lumus as lm
-    >>> lm.tril(lm.tensor([[1, 2], [3, 4]])).tolist()
-    [[1, 0], [3, 4]]
-    """
-    limit = _limit("tril", x, offset)
-    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) <= limit)
-
-
-def triu(x: Tensor[K], offset: int = 0) -> Tensor[K]:
-    """The upper triangle of each matrix: elements where ``column - row >= offset``, else 0.
-
-    **Shapes.** (..., n, m), kept.
-    **Kinds.** Any.
-    **Gradient.** `grad` in the triangle, 0 elsewhere.
-    **Raises.** ShapeError for fewer than two axes.
-
-    >>> import lumus as lm
-    >>> lm.triu(lm.tensor([[1, 2], [3, 4]])).tolist()
-    [[1, 2], [0, 4]]
-    """
-    limit = _limit("triu", x, offset)
-    return _triangle(x, _offsets(x.shape[-2], x.shape[-1], x.device) >= limit)
-
-
-def _limit(op: str, x: Tensor[Any], offset: int) -> int:
-    """The offset, no further than just outside the matrix."""
-    check_tensors(op, x)
-    if x.ndim < 2:
-        raise ShapeError(f"{op}: needs at least two axes, got shape {x.shape}", op=op)
-    outside = x.shape[-2] + x.shape[-1]
-    return max(-outside, min(integer(op, "offset", offset), outside))

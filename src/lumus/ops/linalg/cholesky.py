@@ -13,9 +13,9 @@ from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
-from lumus.ops.create.eye import tril
 from lumus.ops.linalg.matrices import check_matrices
 from lumus.ops.linalg.solve_triangular import solve_triangular
+from lumus.ops.linalg.triangle import tril
 
 
 @record

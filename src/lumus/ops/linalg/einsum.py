@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from lumus.core.argument import check_tensors
 from lumus.core.broadcast import Shape
+from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
 from lumus.core.kinds import Float, Int
 from lumus.core.op import kind_error
@@ -122,6 +123,9 @@ def _product(one: Part, other: Part, needed: set[int]) -> Part:
     rows = [label for label in ours if label not in shared]
     columns = [label for label in theirs if label not in shared]
     labels = (*batch, *rows, *columns)
+    if summed and not rows and not columns:
+        vectors = [_vectors(x, ours, batch, summed), _vectors(y, theirs, batch, summed)]
+        return apply("vecdot", *vectors), labels
     left = _grouped(x, ours, batch, rows, summed)
     right = _grouped(y, theirs, batch, summed, columns)
     product = left @ right if summed else left * right
@@ -132,13 +136,22 @@ def _product(one: Part, other: Part, needed: set[int]) -> Part:
     return product.reshape((*product.shape[: len(batch)], *lengths)), labels
 
 
+def _ordered(x: Tensor[Any], labels: Labels, order: Labels) -> Tensor[Any]:
+    return x if labels == order else x.permute_dims([labels.index(label) for label in order])
+
+
+def _vectors(x: Tensor[Any], labels: Labels, batch: list[int], summed: list[int]) -> Tensor[Any]:
+    """A stack of vectors: the batch axes as they are, those to sum over as one."""
+    x = _ordered(x, labels, (*batch, *summed))
+    kept = x.shape[: len(batch)]
+    return x if len(summed) == 1 else x.reshape((*kept, math.prod(x.shape[len(batch) :])))
+
+
 def _grouped(
     x: Tensor[Any], labels: Labels, batch: list[int], first: list[int], second: list[int]
 ) -> Tensor[Any]:
     """A stack of matrices: the batch axes as they are, those of each group as one."""
-    axes = tuple([labels.index(label) for label in (*batch, *first, *second)])
-    if axes != tuple(range(len(axes))):
-        x = x.permute_dims(axes)
+    x = _ordered(x, labels, (*batch, *first, *second))
     if len(first) == len(second) == 1:
         return x
     shape, middle = x.shape, len(batch) + len(first)

@@ -15,11 +15,12 @@ from lumus.core.record import Record, Saved, record, saved_output
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.ops.broadcasting import zeros
-from lumus.ops.create.eye import eye, tril, triu
+from lumus.ops.create.eye import eye
 from lumus.ops.elementwise.where import where
 from lumus.ops.linalg.degenerate import noise_of, poisoned
 from lumus.ops.linalg.matrices import check_matrices
 from lumus.ops.linalg.solve_triangular import solve_triangular
+from lumus.ops.linalg.triangle import tril, triu
 from lumus.ops.shape.concat import concat
 
 

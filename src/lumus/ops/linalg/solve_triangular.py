@@ -16,8 +16,8 @@ from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ShapeError
 from lumus.ops.broadcasting import sum_to
-from lumus.ops.create.eye import tril, triu
 from lumus.ops.linalg.matrices import check_matrices, right_side_shape, same_dtype
+from lumus.ops.linalg.triangle import tril, triu
 
 
 @frozen
