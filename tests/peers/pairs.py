@@ -350,7 +350,15 @@ def attended(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
     return arrays, {"is_causal": causal}
 
 
+def bagged(draw: Draw) -> tuple[Arrays, dict[str, Any]]:
+    rows, ids = draw.integer(2, 6), draw.shape(2, 2)
+    table = draw.array((rows, draw.integer(1, 4)))
+    options = {"padding_idx": draw.choice([None, 0, 1]), "mode": draw.choice(["sum", "mean"])}
+    return [draw.integers(ids, 0, rows), table], options
+
+
 FUNCTIONAL = (
+    Pair("embedding_bag", ours_nn.embedding_bag, theirs_nn.embedding_bag, bagged),
     Pair("cross_entropy", ours_nn.cross_entropy, theirs_nn.cross_entropy, classified),
     Pair("mse_loss", ours_nn.mse_loss, theirs_nn.mse_loss, compared()),
     Pair("l1_loss", ours_nn.l1_loss, theirs_nn.l1_loss, compared()),

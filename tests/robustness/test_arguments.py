@@ -371,6 +371,15 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         ),
         (1, False),
     ),
+    "embedding_bag": (F.embedding_bag, (lm.tensor([0, 1, 1]), X, lm.tensor([0, 2]))),
+    "embedding_bag options": (
+        lambda mode, weights, padding: F.embedding_bag(
+            I % 2, X, mode=mode, per_sample_weights=weights, padding_idx=padding
+        ),
+        ("sum", X, 1),
+    ),
+    "EmbeddingBag": (lm.nn.EmbeddingBag, (3, 2)),
+    "EmbeddingBag forward": (lm.nn.EmbeddingBag(3, 2), (lm.tensor([0, 1]), lm.tensor([0]))),
     "one_hot": (F.one_hot, (I, 3)),
     "Embedding": (lm.nn.Embedding, (3, 2, 1)),
     "Embedding forward": (lm.nn.Embedding(3, 2), (I,)),

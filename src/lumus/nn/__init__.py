@@ -31,6 +31,7 @@ from lumus.nn.layers.ctc_loss import CTCLoss
 from lumus.nn.layers.dropout import Dropout
 from lumus.nn.layers.elu import ELU
 from lumus.nn.layers.embedding import Embedding
+from lumus.nn.layers.embedding_bag import EmbeddingBag
 from lumus.nn.layers.flatten import Flatten
 from lumus.nn.layers.fold import Fold
 from lumus.nn.layers.gaussian_nll_loss import GaussianNLLLoss
@@ -150,6 +151,7 @@ __all__ = [
     "CrossEntropyLoss",
     "Dropout",
     "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "Fold",
     "GRUCell",

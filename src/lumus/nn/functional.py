@@ -12,6 +12,7 @@ from lumus.ops.conv.conv_transpose3d import conv_transpose3d
 from lumus.ops.conv.fold import fold
 from lumus.ops.conv.unfold import unfold
 from lumus.ops.embedding.embedding import embedding
+from lumus.ops.embedding.embedding_bag import embedding_bag
 from lumus.ops.embedding.one_hot import one_hot
 from lumus.ops.linalg.cosine_similarity import cosine_similarity
 from lumus.ops.linalg.linear import linear
@@ -89,6 +90,7 @@ __all__ = [
     "ctc_loss",
     "dropout",
     "embedding",
+    "embedding_bag",
     "fold",
     "gaussian_nll_loss",
     "grid_sample",

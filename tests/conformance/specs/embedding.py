@@ -7,7 +7,7 @@ import numpy as np
 
 import lumus as lm
 from lumus.core.dispatch import apply
-from lumus.nn.functional import embedding, one_hot
+from lumus.nn.functional import embedding, embedding_bag, one_hot
 from lumus.testing.op_spec import Case, Edge, OpSpec, Source
 
 SHAPES = (((4,), (3, 2)), ((2, 3), (5, 17)), ((), (2, 1)), ((0,), (3, 2)), ((2,), (2, 0)),
@@ -47,6 +47,53 @@ def summed_rows(grad: Any, ids: Any, num_rows: int, skipped: int, averages: bool
         table /= np.maximum(np.bincount(ids.ravel(), minlength=num_rows), 1)[:, None]
     table[skipped if skipped >= 0 else num_rows :][:1] = 0
     return table
+
+
+def bag_cases(source: Source) -> Iterable[Case]:
+    random = source.random
+    for mode in ("sum", "mean", "max"):
+        for shape, table in (
+            ((3, 4), (5, 2)),
+            ((2, 0), (3, 2)),
+            ((0, 3), (3, 2)),
+            ((1, 1), (2, 1)),
+        ):
+            kwargs = {"mode": mode}
+            ids = random.permuted(np.arange(shape[0] * shape[1]) % table[0]).reshape(shape)
+            yield Case(f"{shape} of {table}, {mode}", (ids, source.draw(table)), kwargs)
+        for offsets in ([0, 2, 2, 5], [0, 4, 5, 5], [0], [0, 7]):
+            kwargs = {"mode": mode, "offsets": np.array(offsets)}
+            ids = random.permutation(7)
+            yield Case(f"{offsets}, {mode}", (ids, source.draw((7, 3))), kwargs)
+        kwargs = {"mode": mode, "padding_idx": 1}
+        ids = np.array([[0, 1, 2], [1, 1, 1]])
+        yield Case(f"padding, {mode}", (ids, source.draw((4, 2))), kwargs)
+        kwargs = {"mode": mode, "padding_idx": 0, "offsets": np.array([0, 3, 3, 4])}
+        ids = np.array([0, 1, 2, 0, 3, 0])
+        yield Case(f"padding of bags, {mode}", (ids, source.draw((4, 2))), kwargs)
+    weighted = (np.array([[0, 1], [1, 2]]), source.draw((3, 2)), source.draw((2, 2)))
+    yield Case("weights", weighted, {"mode": "sum"})
+
+
+def bag_of(ids: Any, weight: Any, *weights: Any, offsets: Any = None, **kwargs: Any) -> Any:
+    given = None if offsets is None else lm.tensor(offsets, device=ids.device)
+    samples = weights[0] if weights else None
+    return embedding_bag(ids, weight, given, per_sample_weights=samples, **kwargs)
+
+
+def bags(
+    ids: Any, weight: Any, *weights: Any, mode: str, offsets: Any = None, padding_idx: Any = None
+) -> Any:
+    each = list(ids) if offsets is None else np.split(ids, offsets[1:])
+    result = np.zeros((len(each), weight.shape[1]))
+    for number, bag in enumerate(each):
+        rows = np.array([weight[one] for one in bag if one != padding_idx])
+        if not len(rows):
+            continue
+        if weights:
+            rows = rows * weights[0][number][:, None]
+        result[number] = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode](rows, axis=0)
+    return result
 
 
 def one_hot_cases(source: Source) -> Iterable[Case]:
@@ -100,6 +147,16 @@ SPECS = [
         absolute=True,
         tolerance=4,
         covers=("embedding",),
+    ),
+    OpSpec(
+        name="embedding_bag",
+        function=bag_of,
+        formula=bags,
+        cases=bag_cases,
+        fixed=(0,),
+        absolute=True,
+        tolerance=4,
+        covers=("embedding", "embedding_grad"),
     ),
     OpSpec(
         name="one_hot",

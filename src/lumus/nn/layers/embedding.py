@@ -43,15 +43,9 @@ class Embedding(Module):
         dtype: DType[Float] = float32,
         generator: Generator | None = None,
     ) -> None:
-        num_rows = integer("Embedding", "num_embeddings", num_embeddings)
-        width = integer("Embedding", "embedding_dim", embedding_dim)
-        if num_rows <= 0 or width <= 0:
-            raise ArgumentError(f"Embedding: sizes must be positive, got {num_rows} and {width}")
-        self._set_options(num_rows, padding_idx, scale_grad_by_freq)
-        self.weight = Parameter(normal((num_rows, width), 1.0, dtype=dtype, generator=generator))
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx] = 0.0
+        shape = table_shape("Embedding", num_embeddings, embedding_dim)
+        self._set_options(shape[0], padding_idx, scale_grad_by_freq)
+        self.weight = random_table(shape, self.padding_idx, dtype, generator)
 
     @classmethod
     def from_pretrained(
@@ -66,15 +60,9 @@ class Embedding(Module):
 
         A frozen weight is a buffer: saved with the model, not among its parameters.
         """
-        check_tensors("Embedding", weight)
-        if weight.dtype.kind != "float":
-            raise KindError(f"Embedding: needs a Float weight, got {weight.spec!r}")
-        if weight.ndim != 2:
-            raise ShapeError(f"Embedding: weight must be (rows, width), got shape {weight.shape}")
         layer = cls.__new__(cls)
+        layer.weight = given_table("Embedding", weight, freeze)
         layer._set_options(weight.shape[0], padding_idx, scale_grad_by_freq)
-        is_frozen = flag("Embedding", "freeze", freeze)
-        layer.weight = weight.detach() if is_frozen else Parameter(weight)
         return layer
 
     def _set_options(
@@ -97,3 +85,36 @@ class Embedding(Module):
         num_rows, width = self.weight.shape
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{num_rows}, {width}{padding}"
+
+
+def table_shape(layer: str, num_embeddings: int, embedding_dim: int) -> tuple[int, int]:
+    """The sizes of a table; raises ArgumentError unless they are positive."""
+    num_rows = integer(layer, "num_embeddings", num_embeddings)
+    width = integer(layer, "embedding_dim", embedding_dim)
+    if num_rows <= 0 or width <= 0:
+        raise ArgumentError(f"{layer}: sizes must be positive, got {num_rows} and {width}")
+    return num_rows, width
+
+
+def random_table(
+    shape: tuple[int, int],
+    padding_idx: int | None,
+    dtype: DType[Float],
+    generator: Generator | None,
+) -> Parameter:
+    """A table as it is at first: normal, the row of the padding 0."""
+    weight = Parameter(normal(shape, 1.0, dtype=dtype, generator=generator))
+    if padding_idx is not None:
+        with no_grad():
+            weight[padding_idx] = 0.0
+    return weight
+
+
+def given_table(layer: str, weight: Tensor[Float], freeze: bool) -> Tensor[Float]:
+    """A layer's table on the memory of `weight`: a buffer if frozen, else a parameter."""
+    check_tensors(layer, weight)
+    if weight.dtype.kind != "float":
+        raise KindError(f"{layer}: needs a Float weight, got {weight.spec!r}")
+    if weight.ndim != 2:
+        raise ShapeError(f"{layer}: weight must be (rows, width), got shape {weight.shape}")
+    return weight.detach() if flag(layer, "freeze", freeze) else Parameter(weight)
