@@ -1,0 +1,1 @@
+"""The compiler: programs made better by passes, and run as native plans."""

@@ -1,0 +1,1 @@
+"""Tracing: a function's ops as a program, which is data."""
