@@ -7,7 +7,7 @@ Parameters are checked before a kernel is made: axes are counted from the front,
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from lumus.core.broadcast import Shape
 from lumus.core.dtypes import DType
@@ -20,7 +20,13 @@ ReduceKind = Literal["sum", "mean", "prod", "max", "min", "any", "all"]
 
 @frozen
 class Kernel:
-    """Base of the vocabulary."""
+    """Base of the vocabulary.
+
+    A kernel that `is_pure` gives equal results for equal inputs and does nothing else, so that the
+    compiler may run it once for many times, earlier, or not at all.
+    """
+
+    is_pure: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

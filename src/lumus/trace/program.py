@@ -15,6 +15,7 @@ from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.site import Site
 from lumus.core.spec import Spec
+from lumus.trace.printer import program_text
 
 
 class Var:
@@ -122,6 +123,12 @@ class Program:
         self.equations = tuple(equations)
         self.outputs = tuple(outputs)
         self.writes = tuple(writes)
+
+    def __str__(self) -> str:
+        return program_text(self)
+
+    def __repr__(self) -> str:
+        return f"<program {self.name}: {len(self.equations)} equations>"
 
     def with_equations(self, equations: Iterable[Equation]) -> Program:
         """The same program with other equations, which compute the same results."""

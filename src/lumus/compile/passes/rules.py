@@ -1,0 +1,172 @@
+"""What kernels give for given operands, told of the kernel alone.
+
+An op's `infer` says it of the op. Passes make equations that are no op's any more; the kernels that
+they make them of have a rule here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from lumus.core import kernels as k
+from lumus.core.broadcast import Shape, broadcast_shapes
+from lumus.core.dtypes import int64, promote
+from lumus.core.kernels import Kernel
+from lumus.core.scalar.program import compile_program
+from lumus.core.spec import Spec
+
+Specs = tuple[Spec, ...]
+
+
+def expected(kernel: Kernel, inputs: Specs, outputs: Specs) -> Specs | None:
+    """The specs that the outputs must have; None where no rule says it.
+
+    Raises, by an assertion or an error of the library, where the operands do not fit. Expressions
+    are checked with the outputs' dtypes, since they have none of their own.
+    """
+    rule = _RULES.get(type(kernel))
+    if rule is None:
+        return None
+    given: Specs | Spec = rule(kernel, inputs, outputs)
+    return (given,) if isinstance(given, Spec) else given
+
+
+def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Specs:
+    dtypes = [spec.dtype for spec in inputs]
+    compile_program(kernel.expression, dtypes, [spec.dtype for spec in outputs])
+    assert inputs, "an expression of no operands has no shape"
+    shape = broadcast_shapes("elementwise", *[spec.shape for spec in inputs])
+    return tuple([spec.with_shape(shape) for spec in outputs])
+
+
+def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Spec:
+    if kernel.prologue is None:
+        assert len(inputs) == 1, "one operand without a prologue"
+    else:
+        compile_program(kernel.prologue, [spec.dtype for spec in inputs], [outputs[0].dtype])
+    shape = broadcast_shapes("reduce", *[spec.shape for spec in inputs])
+    return outputs[0].with_shape(reduced(shape, kernel.axes, kernel.keepdims))
+
+
+def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    """The shape that is left when `axes` are combined."""
+    assert all(0 <= axis < len(shape) for axis in axes), f"axes {axes} of shape {shape}"
+    assert len(set(axes)) == len(axes), f"axes {axes} name one twice"
+    if keepdims:
+        return tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
+    return tuple([length for axis, length in enumerate(shape) if axis not in axes])
+
+
+def _over_axes(kernel: Any, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    return x.with_shape(reduced(x.shape, kernel.axes, kernel.keepdims))
+
+
+def _arg_reduce(kernel: k.ArgReduce, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    axes = tuple(range(x.ndim)) if kernel.axis is None else (kernel.axis,)
+    return x.with_shape(reduced(x.shape, axes, kernel.keepdims)).with_dtype(int64)
+
+
+def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Spec:
+    x, y = inputs[:2]
+    assert len(inputs) == 2 + kernel.bias, "two operands and the bias, if it has one"
+    assert x.ndim * y.ndim, "both operands have axes"
+    columns = y.shape
+    if kernel.transposed:
+        assert y.ndim > 1, "a vector has no axes to swap"
+        columns = (*y.shape[:-2], y.shape[-1], y.shape[-2])
+    assert x.shape[-1] == columns[max(y.ndim - 2, 0)], f"{x.shape} by {columns}"
+    if kernel.bias:
+        assert y.ndim == 2, "a bias goes with a matrix"
+        assert inputs[2].shape == columns[-1:], f"a bias of {inputs[2].shape} for {columns}"
+    dtype = x.dtype
+    for other in inputs[1:]:
+        dtype = promote(dtype, other.dtype, "matmul")
+    batch = broadcast_shapes("matmul", x.shape[:-2], columns[:-2])
+    shape = (*batch, *x.shape[-2:-1], *(columns[-1:] if y.ndim > 1 else ()))
+    return x.with_shape(shape).with_dtype(dtype)
+
+
+def _same(kernel: Kernel, inputs: Specs, outputs: Specs) -> Spec:
+    return inputs[0]
+
+
+def _reshape(kernel: k.Reshape, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    assert x.size == math.prod(kernel.shape), f"{x.shape} has other elements than {kernel.shape}"
+    return x.with_shape(kernel.shape)
+
+
+def _permute(kernel: k.Permute, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    assert sorted(kernel.axes) == list(range(x.ndim)), f"axes {kernel.axes} of {x.shape}"
+    return x.with_shape(tuple([x.shape[axis] for axis in kernel.axes]))
+
+
+def _slice(kernel: k.Slice, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    _check_window(kernel, kernel.sizes, x.shape)
+    return x.with_shape(kernel.sizes)
+
+
+def _unslice(kernel: k.Unslice, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    _check_window(kernel, x.shape, kernel.shape)
+    return x.with_shape(kernel.shape)
+
+
+def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Spec:
+    x, values = inputs
+    _check_window(kernel, kernel.sizes, x.shape)
+    assert broadcast_shapes("slice_put", values.shape, kernel.sizes) == kernel.sizes, values.shape
+    return x
+
+
+def _check_window(kernel: Any, sizes: Shape, shape: Shape) -> None:
+    """That a slice of `sizes` lies within `shape`."""
+    for start, size, step, length in zip(kernel.starts, sizes, kernel.steps, shape, strict=True):
+        last = start + (size - 1) * step
+        assert step != 0, "a step of 0"
+        assert size == 0 or (0 <= start < length and 0 <= last < length), (
+            f"{kernel} is beyond {shape}"
+        )
+
+
+def _broadcast_to(kernel: k.BroadcastTo, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    joined = broadcast_shapes("broadcast_to", x.shape, kernel.shape)
+    assert joined == kernel.shape, f"{x.shape} does not broadcast to {kernel.shape}"
+    return x.with_shape(kernel.shape)
+
+
+def _concat(kernel: k.Concat, inputs: Specs, outputs: Specs) -> Spec:
+    first = inputs[0]
+    rest = {spec.shape[: kernel.axis] + spec.shape[kernel.axis + 1 :] for spec in inputs}
+    assert len(rest) == 1, f"shapes {[spec.shape for spec in inputs]} along axis {kernel.axis}"
+    length = sum(spec.shape[kernel.axis] for spec in inputs)
+    shape = (*first.shape[: kernel.axis], length, *first.shape[kernel.axis + 1 :])
+    return outputs[0].with_shape(shape)
+
+
+_RULES: dict[type[Kernel], Callable[[Any, Specs, Specs], Spec | Specs]] = {
+    k.ArgReduce: _arg_reduce,
+    k.BroadcastTo: _broadcast_to,
+    k.Cast: lambda kernel, inputs, outputs: inputs[0].with_dtype(kernel.dtype),
+    k.Concat: _concat,
+    k.Copy: _same,
+    k.Elementwise: _elementwise,
+    k.LogSumExp: _over_axes,
+    k.MatMul: _matmul,
+    k.Norm: _over_axes,
+    k.Permute: _permute,
+    k.Reduce: _reduce,
+    k.Reshape: _reshape,
+    k.Slice: _slice,
+    k.SlicePut: _slice_put,
+    k.Softmax: _same,
+    k.SoftmaxGrad: _same,
+    k.Unslice: _unslice,
+}
