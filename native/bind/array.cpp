@@ -276,6 +276,8 @@ void bind_array(nb::module_& m) {
       .def_prop_ro("version", [](const Array& a) { return a.storage->version(); })
       .def_prop_ro("storage_id",
                    [](const Array& a) { return reinterpret_cast<std::uintptr_t>(a.storage.get()); })
+      .def_prop_ro("address",
+                   [](const Array& a) { return reinterpret_cast<std::uintptr_t>(a.view.data); })
       .def_prop_ro("use_count", [](const Array& a) { return a.storage->use_count(); })
       .def("permute", permute)
       .def("slice", slice)
@@ -286,8 +288,11 @@ void bind_array(nb::module_& m) {
       .def("freeze", [](const Array& a) { a.storage->freeze(); })
       .def("note_write", note_write, nb::arg(), nb::arg().none())
       .def("overwritten_since", overwritten_since)
+      .def("rewind", [](const Array& a, std::uint64_t version) { a.storage->rewind(version); })
       .def("item", item)
       .def("alias", [](const Array& a) { return Array(a); });
   m.def("empty", empty);
+  m.def("arrays_overlap",
+        [](const Array& a, const Array& b) { return views_overlap(a.view, b.view); });
   m.def("from_buffer", from_buffer);
 }

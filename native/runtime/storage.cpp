@@ -50,6 +50,13 @@ class Journal {
     return true;
   }
 
+  void remove_after(std::uint64_t version, std::vector<Entry>* removed) {
+    while (!entries_.empty() && entries_.back().version > version) {
+      removed->push_back(entries_.back());
+      entries_.pop_back();
+    }
+  }
+
   bool find(std::uint64_t version, const View& saved, void** op, void** site) const {
     *op = *site = nullptr;
     if (forgotten_version_ > version) {
@@ -173,6 +180,19 @@ void Storage::note_write(const View& region, void* op, void* site, void (*releas
   }
   // Outside of the lock: giving back an object may run code that comes back here.
   if (has_removed) removed.give_back();
+}
+
+void Storage::rewind(std::uint64_t version) {
+  Journal* const journal = journal_.load(std::memory_order_acquire);
+  if (!journal) return;
+  std::vector<Journal::Entry> removed;
+  {
+    std::lock_guard<std::mutex> guard(journal->mutex);
+    if (version_.load(std::memory_order_relaxed) <= version) return;
+    journal->remove_after(version, &removed);
+    version_.store(version, std::memory_order_release);
+  }
+  for (const Journal::Entry& entry : removed) entry.give_back();
 }
 
 bool Storage::overwritten_since(std::uint64_t version, const View& saved, void** op,

@@ -40,6 +40,9 @@ class Storage {
   // `release` gives back, each on its own); bumps the version.
   void note_write(const View& region, void* op, void* site, void (*release)(void* object));
 
+  // Forgets the writes after `version`, which were announced and not done.
+  void rewind(std::uint64_t version);
+
   // True when a write newer than `version` shares an element with `saved`; `*op` and `*site` are
   // then those of the first such write. The journal is bounded: of writes that fell out it keeps
   // the byte range only, so a hit there may be a neighbour's, and `*op` and `*site` are null. The

@@ -15,6 +15,7 @@
     │   ├── GraphFreedError: backward through a graph already consumed
     │   ├── SavedTensorMutatedError: a value saved for backward was overwritten
     │   └── RecordedWriteError: an in-place write that autograd would not see
+    ├── TraceError (RuntimeError): something that a compiled function cannot do
     ├── ReadOnlyError (ValueError): a write to frozen or overlapping memory
     ├── StateError (ValueError): a state dict that does not fit its module
     ├── FileFormatError (ValueError): a file that is not what it should be
@@ -124,6 +125,10 @@ class SavedTensorMutatedError(GradientError):
 
 class RecordedWriteError(GradientError):
     """An in-place write to a tensor of a recorded graph, which autograd would not see."""
+
+
+class TraceError(LumusError, RuntimeError):
+    """Something that a compiled function cannot do, such as reading a value; field ``site``."""
 
 
 class ReadOnlyError(LumusError, ValueError):

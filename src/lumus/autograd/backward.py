@@ -14,7 +14,7 @@ from weakref import ref
 from lumus.autograd.gradients import GradStore
 from lumus.core.argument import flag
 from lumus.core.composite import composite
-from lumus.core.construct import new_tensor
+from lumus.core.construct import made_tensor
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import A_TENSOR, Float
@@ -33,6 +33,7 @@ from lumus.errors import (
     LumusError,
     SavedTensorMutatedError,
     ShapeError,
+    TraceError,
 )
 
 
@@ -91,7 +92,7 @@ def seed_of(root: Tensor[Float], grad: Tensor[Float] | None) -> Tensor[Float]:
                 hint="call .sum() or .mean() first, or pass grad= of that shape",
             )
         device = root.spec.device
-        return cast("Tensor[Float]", new_tensor(device.full(root.spec, 1.0), root.spec))
+        return cast("Tensor[Float]", made_tensor(device.full(root.spec, 1.0), root.spec))
     if not isinstance(grad, Tensor):
         raise ArgumentError(f"backward: grad must be a tensor, got {type(grad).__name__}")
     if grad.spec is not root.spec:
@@ -108,6 +109,7 @@ def _off_graph(root: Tensor[Any]) -> GradientError:
             "detach": "call backward on what was not detached",
             "no_grad": "compute it outside lumus.no_grad()",
             "op": None,
+            "compile": "call backward inside the compiled function, and return what it gives",
         }[root.cut.reason]
     return GradientError(
         f"backward: the tensor {root.spec!r} is not on a graph: {why}", hint=hint, cut=root.cut
@@ -231,11 +233,14 @@ class Sweep:
         order = [self.root]
         cuts: dict[int, Cut] = {}
         targets = self.targets
+        tracer = MODE.get().tracer
         for node in order:
             if targets and node in targets:
                 continue
             if node.record.__class__ is Consumed:
                 raise _freed(node)
+            if tracer is not None and node.record is not None and not tracer.has_recorded(node):
+                raise _recorded_outside(node)
             for origin in node.origins:
                 if isinstance(origin, tuple):
                     source = origin[0]
@@ -322,6 +327,15 @@ def _freed(node: Node) -> GraphFreedError:
     )
 
 
+def _recorded_outside(node: Node) -> TraceError:
+    return TraceError(
+        f"compile: backward in a compiled function leads to {node.op} at {describe(node.site)}, "
+        "which was recorded outside of it",
+        hint="compute it inside, or give the function .detach() of it",
+        site=node.site,
+    )
+
+
 def _mutated(
     node: Node, field: str, spec: Any, written: tuple[str, Site | None]
 ) -> SavedTensorMutatedError:
@@ -345,13 +359,13 @@ def cut(tensor: Tensor[Any]) -> Cut:
     """The note that a detached tensor keeps of where it left its graph."""
     node = tensor.node
     assert node is not None
-    return Cut("detach", "detach", call_site(), ref(node), leaves=_leaves_near(node))
+    return Cut("detach", "detach", call_site(), ref(node), leaves=leaves_near(node))
 
 
 MAX_NODES_LOOKED_AT = 16
 
 
-def _leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
+def leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
     """The leaves that lead to a node, if they are found without a long search.
 
     The nodes between them and a detached tensor may be gone when somebody asks.

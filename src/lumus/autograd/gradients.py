@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from lumus.core.argument import check_tensors, real
-from lumus.core.construct import new_tensor
+from lumus.core.construct import made_tensor
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, float64, is_half
 from lumus.core.kinds import TITLE, Float
@@ -99,6 +99,18 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         self._entries.update(totals)
         self._cuts = (*self._cuts, *(cut for cut in other._cuts if cut not in self._cuts))
         self._root = self._root or other._root
+
+    def pairs(self) -> list[tuple[Tensor[Float], Tensor[Float]]]:
+        """(leaf, gradient) of all, in order."""
+        return list(self._entries.values())
+
+    @staticmethod
+    def of(pairs: Iterable[tuple[Tensor[Float], Tensor[Float]]]) -> GradStore:
+        """A store of (leaf, gradient) pairs."""
+        store = GradStore()
+        for tensor, grad in pairs:
+            store.replace(tensor, grad)
+        return store
 
     def __copy__(self) -> GradStore:
         store = GradStore()
@@ -216,7 +228,7 @@ def _scaled(grad: Tensor[Float], scale: float) -> Tensor[Float]:
     wide = grad.astype(float32) if is_half(grad.dtype) else grad
     # Not `wide * scale`: the cache of constants would keep a number that does not come again.
     spec = spec_of((), wide.dtype, wide.device)
-    factor = new_tensor(wide.device.full(spec, scale), spec)
+    factor = made_tensor(wide.device.full(spec, scale), spec)
     return (wide * factor).astype(grad.dtype)
 
 

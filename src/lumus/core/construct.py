@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lumus.core.device import Data
+from lumus.core.mode import MODE
 from lumus.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -27,3 +28,12 @@ def new_tensor(data: Data, spec: Spec) -> Any:
     tensor.spec = spec
     tensor.origin = None
     return tensor
+
+
+def made_tensor(data: Data, spec: Spec) -> Any:
+    """A tensor of memory that Python has just filled.
+
+    A function that is traced fills it anew at each call.
+    """
+    tracer = MODE.get().tracer
+    return new_tensor(data if tracer is None else tracer.made(data, spec), spec)

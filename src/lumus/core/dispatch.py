@@ -89,6 +89,8 @@ def connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Any, mode: Mode
                 if record.by_signature:
                     records[needs] = record
             node = Node(plan, record, origins, call_site())
+            if mode.tracer is not None:
+                mode.tracer.recorded(node)
             if output.__class__ is not tuple:
                 output.origin = (node, 0)
                 return

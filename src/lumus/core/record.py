@@ -152,12 +152,13 @@ def record(cls: R) -> R:
     return made  # type: ignore[return-value]
 
 
-CutReason = Literal["detach", "no_grad", "op"]
+CutReason = Literal["detach", "no_grad", "op", "compile"]
 
 
 @frozen
 class Cut:
-    """Where a tensor left the graph: detached, made under no_grad, or by an op without gradient.
+    """Where a tensor left the graph: detached, made under no_grad, by an op without gradient, or
+    returned by a compiled function.
 
     `detail` is why the op has none. `leaves` are those that the tensor came from, None when they
     are too many to have been looked for.
@@ -175,6 +176,8 @@ class Cut:
             return f"detached at {describe(self.site)}"
         if self.reason == "no_grad":
             return f"made under no_grad at {describe(self.site)} (op {self.op})"
+        if self.reason == "compile":
+            return f"made by a compiled function, at {describe(self.site)}"
         return f"made at {describe(self.site)} by {self.op}, which has no gradient: {self.detail}"
 
     def reaches(self, leaf: Node) -> bool | None:

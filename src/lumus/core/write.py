@@ -123,15 +123,15 @@ def _run_into(
     spelled: str,
     mode: Mode,
 ) -> None:
-    if mode.interpreter is None:
+    if mode.interpreter is not None:
+        mode.interpreter.run_into(plan, targets, inputs)
+    else:
         try:
             plan.into([target.data for target in targets], [tensor.data for tensor in inputs])
         except _native.IndexOutOfRange as error:
             raise index_error(spelled, error) from None
         except MemoryError:
             raise out_of_memory(spelled, plan.output) from None
-    else:
-        mode.interpreter.run_into(plan, targets, inputs)
     site = call_site()
     for target in targets:
         target.data.note_write(spelled, site)

@@ -11,6 +11,7 @@ from lumus.core.argument import check_tensors
 from lumus.core.kinds import Float
 from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor
+from lumus.core.watch import CHANGES
 from lumus.core.write import check_writable
 from lumus.errors import ArgumentError, KindError, StateError
 
@@ -110,6 +111,22 @@ class Module:
     def _contents(self) -> Iterable[tuple[str, Any]]:
         """(name, value) of what it holds: its attributes. Containers name their items instead."""
         return vars(self).items()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        CHANGES.count += 1
+
+    def watched(self) -> Iterator[tuple[str, Any]]:
+        """(name, value) of all that a compiled function may have built in: tensors and settings."""
+        for path, module in self.named_modules():
+            dot = f"{path}." if path else ""
+            for name, value in _children(module):
+                if isinstance(value, Tensor):
+                    yield dot + name, value
+            yield f"{dot}training", module.training
+            for name, value in module._contents():
+                if name != "training" and isinstance(value, bool | int | float | str):
+                    yield dot + name, value
 
     # Mode -----------------------------------------------------------------------------------------
 

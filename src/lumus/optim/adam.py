@@ -8,13 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from lumus.core.broadcast import listed
-from lumus.core.kinds import Float
 from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import Expression, expression
-from lumus.core.tensor import Tensor
-from lumus.core.write import update
 from lumus.errors import ArgumentError
-from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, slot
+from lumus.optim.optimizer import Optimizer, Parameters, check_number
 
 
 @lru_cache(maxsize=64)
@@ -75,24 +72,19 @@ class Adam(Optimizer):
         for place, beta in enumerate(options["betas"]):
             check_number(name, f"betas[{place}]", beta, below=1.0)
 
-    def update(
-        self, parameter: Tensor[Float], grad: Tensor[Float], state: State, options: dict[str, Any]
-    ) -> None:
-        step = state["step"]
+    def slots_for(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return self.slots
+
+    def rule(self, options: Mapping[str, Any]) -> Expression:
         beta1, beta2 = options["betas"]
-        lr, decay = float(options["lr"]), float(options["weight_decay"])
+        decay = 0.0 if self.decoupled else float(options["weight_decay"])
+        return adam_rule(float(beta1), float(beta2), float(options["eps"]), decay)
+
+    def numbers(self, step: int, options: Mapping[str, Any]) -> tuple[float, ...]:
+        beta1, beta2 = options["betas"]
+        lr = float(options["lr"])
         # In float32 `1 - beta**t` would be off by 1e-5 at small t.
         rate = lr / (1 - beta1**step)
         root = 1 / math.sqrt(1 - beta2**step)
-        shrink = 1 - lr * decay if self.decoupled else 1.0
-        rule = adam_rule(
-            float(beta1), float(beta2), float(options["eps"]), 0.0 if self.decoupled else decay
-        )
-        m, v = slot(state, "m", parameter), slot(state, "v", parameter)
-        numbers = self.numbers((shrink, rate, root), parameter)
-        update(
-            f"{type(self).__name__}.step",
-            rule,
-            (parameter, m, v),
-            (parameter, m, v, grad, *numbers),
-        )
+        shrink = 1 - lr * float(options["weight_decay"]) if self.decoupled else 1.0
+        return shrink, rate, root

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -18,7 +19,8 @@ from lumus.core.mode import MODE
 from lumus.core.record import Leaf
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
-from lumus.core.write import check_writable
+from lumus.core.scalar.expressions import Expression
+from lumus.core.write import check_writable, update
 from lumus.errors import ArgumentError, GradientError, StateError
 from lumus.ops.create.full import zeros
 
@@ -32,6 +34,36 @@ class Group:
     def __init__(self, parameters: list[Tensor[Float]], options: dict[str, Any]) -> None:
         self.parameters = parameters
         self.options = options
+
+
+class StepNumbers:
+    """The numbers of each step of a compiled update; counts the steps of the parameters' states."""
+
+    def __init__(self, optimizer: Optimizer, group: Group) -> None:
+        self._optimizer = optimizer
+        self._group = group
+        self._checked: dict[str, Any] = {}
+        self.states: list[State] = []
+
+    def values(self) -> tuple[float, ...]:
+        """The numbers of the next step."""
+        options = self._group.options
+        if options != self._checked:
+            self._optimizer.check_options(options)
+            self._checked = dict(options)
+        step = self.states[0]["step"]
+        if any(state["step"] != step for state in self.states):
+            raise StateError(
+                f"{type(self._optimizer).__name__}.step: in a compiled function, parameters that "
+                "were updated together have now made different numbers of steps",
+                hint="clear() the compiled function after updating some of them elsewhere",
+            )
+        return self._optimizer.numbers(step + 1, options)
+
+    def commit(self) -> None:
+        """Counts the step."""
+        for state in self.states:
+            state["step"] += 1
 
 
 class Optimizer(ABC):
@@ -52,6 +84,7 @@ class Optimizer(ABC):
         self.state: dict[int, State] = {}
         self._places = [one for group in self.groups for one in group.parameters]
         self._numbers: dict[Any, tuple[Tensor[Float], ...]] = {}
+        self._loaded = 0  # how often the state has been replaced
 
     @property
     def lr(self) -> float:
@@ -80,7 +113,7 @@ class Optimizer(ABC):
         for group in self.groups:
             self.check_options(group.options)
         due = [
-            (place, group.options, parameter)
+            (place, group, parameter)
             for place, (group, parameter) in enumerate(
                 (group, parameter) for group in self.groups for parameter in group.parameters
             )
@@ -96,10 +129,11 @@ class Optimizer(ABC):
             for place, _, parameter in due:
                 if parameter.data.readonly:
                     check_writable(f"{name} of parameter {place}", parameter, "", MODE.get())
-            for place, options, parameter in due:
-                state = self.state.setdefault(place, {"step": 0})
-                state["step"] += 1
-                self.update(parameter, grads.take(parameter), state, options)
+            if MODE.get().tracer is None:
+                for place, group, parameter in due:
+                    self._advance(place, group, parameter, grads)
+            else:
+                self._trace(due, grads)
         self._numbers.clear()
 
     @abstractmethod
@@ -107,12 +141,43 @@ class Optimizer(ABC):
         """Raises ArgumentError for hyperparameters out of range."""
 
     @abstractmethod
-    def update(
-        self, parameter: Tensor[Float], grad: Tensor[Float], state: State, options: dict[str, Any]
-    ) -> None:
-        """Updates one parameter and its state in place; ``state["step"]`` counts from 1."""
+    def slots_for(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Names of the tensors that the state of a parameter holds under these options."""
 
-    def numbers(
+    @abstractmethod
+    def rule(self, options: Mapping[str, Any]) -> Expression:
+        """One update: of (parameter, slots..., gradient, numbers...), giving parameter and slots.
+
+        Equal options give the same expression.
+        """
+
+    @abstractmethod
+    def numbers(self, step: int, options: Mapping[str, Any]) -> tuple[float, ...]:
+        """What changes from step to step, and so is an operand of the rule; steps count from 1."""
+
+    def _advance(
+        self, place: int, group: Group, parameter: Tensor[Float], grads: GradStore
+    ) -> None:
+        """Updates one parameter and its state in place."""
+        state = self.state.setdefault(place, {"step": 0})
+        state["step"] += 1
+        operands = self._operands(self.numbers(state["step"], group.options), parameter)
+        self._update(group, parameter, state, grads.take(parameter), operands)
+
+    def _update(
+        self,
+        group: Group,
+        parameter: Tensor[Float],
+        state: State,
+        grad: Tensor[Float],
+        operands: tuple[Tensor[Float], ...],
+    ) -> None:
+        names = self.slots_for(group.options)
+        targets = (parameter, *[slot(state, name, parameter) for name in names])
+        rule = self.rule(group.options)
+        update(f"{type(self).__name__}.step", rule, targets, (*targets, grad, *operands))
+
+    def _operands(
         self, values: tuple[float, ...], parameter: Tensor[Float]
     ) -> tuple[Tensor[Float], ...]:
         """Numbers of this step as operands beside the parameter, shared with others like it.
@@ -127,6 +192,36 @@ class Optimizer(ABC):
             found = tuple([new_tensor(device.full(spec, value), spec) for value in values])
             self._numbers[key] = found
         return found
+
+    def _trace(self, due: list[tuple[int, Group, Tensor[Float]]], grads: GradStore) -> None:
+        """`step` while a function is traced: rates and the count of steps are inputs of each call.
+
+        Parameters of one group that have made as many steps share them.
+        """
+        name, tracer = f"{type(self).__name__}.step", MODE.get().tracer
+        assert tracer is not None
+        tracer.guard(f"{name}: state loaded", lambda: self._loaded)
+        sources: dict[Any, tuple[StepNumbers, tuple[Tensor[Float], ...]]] = {}
+        for place, group, parameter in due:
+            state = self.state.setdefault(place, {"step": 0})
+            key = (id(group), state["step"], _state_dtype(parameter), parameter.device)
+            if key not in sources:
+                tracer.guard(f"{name}: rule", partial(self.rule, group.options))
+                sources[key] = self._source(group, parameter)
+            source, operands = sources[key]
+            source.states.append(state)
+            self._update(group, parameter, state, grads.take(parameter), operands)
+
+    def _source(
+        self, group: Group, parameter: Tensor[Float]
+    ) -> tuple[StepNumbers, tuple[Tensor[Float], ...]]:
+        tracer = MODE.get().tracer
+        assert tracer is not None
+        source = StepNumbers(self, group)
+        count = len(self.numbers(1, group.options))
+        spec = spec_of((count,), _state_dtype(parameter), parameter.device)
+        numbers: Tensor[Float] = new_tensor(tracer.host(source, spec), spec)
+        return source, tuple([numbers[place] for place in range(count)])
 
     # State ----------------------------------------------------------------------------------------
 
@@ -172,6 +267,7 @@ class Optimizer(ABC):
         for group, values in zip(self.groups, options, strict=True):
             group.options = values
         self.state = fresh
+        self._loaded += 1
 
     def _own_state(self, place: int | str, values: Mapping[str, Any]) -> State:
         """A copy of one parameter's saved state, checked."""
@@ -220,9 +316,15 @@ def slot(state: State, name: str, parameter: Tensor[Float]) -> Tensor[Float]:
     """A tensor of the parameter's shape in its state, zeros at first."""
     value = state.get(name)
     if value is None:
-        value = state[name] = zeros(
-            parameter.shape, dtype=_state_dtype(parameter), device=parameter.device
-        )
+        # State lives on: it is made now, also while a function is traced.
+        mode = MODE.get()
+        token = MODE.set(mode.eager())
+        try:
+            value = state[name] = zeros(
+                parameter.shape, dtype=_state_dtype(parameter), device=parameter.device
+            )
+        finally:
+            MODE.reset(token)
     return cast("Tensor[Float]", value)
 
 

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lumus.core.kinds import Float
 from lumus.core.scalar.expressions import Expression, expression
-from lumus.core.tensor import Tensor
-from lumus.core.write import update
 from lumus.errors import ArgumentError
-from lumus.optim.optimizer import Optimizer, Parameters, State, check_number, slot
+from lumus.optim.optimizer import Optimizer, Parameters, check_number
 
 
 @lru_cache(maxsize=64)
@@ -20,20 +17,10 @@ def _plain(decay: float) -> Expression:
 
 
 @lru_cache(maxsize=64)
-def _first(decay: float, momentum: float, nesterov: bool) -> Expression:
-    # The buffer starts as the gradient itself: neither momentum nor dampening applies to it yet.
-    def rule(p: Any, g: Any, lr: Any) -> Any:
+def _with_momentum(decay: float, momentum: float, nesterov: bool) -> Expression:
+    def rule(p: Any, buffer: Any, g: Any, lr: Any, share: Any) -> Any:
         change = g + decay * p
-        return p - lr * (change + momentum * change if nesterov else change), change
-
-    return expression(rule)
-
-
-@lru_cache(maxsize=64)
-def _later(decay: float, momentum: float, dampening: float, nesterov: bool) -> Expression:
-    def rule(p: Any, buffer: Any, g: Any, lr: Any) -> Any:
-        change = g + decay * p
-        buffer = momentum * buffer + (1 - dampening) * change
+        buffer = momentum * buffer + share * change
         return p - lr * (change + momentum * buffer if nesterov else buffer), buffer
 
     return expression(rule)
@@ -88,19 +75,18 @@ class SGD(Optimizer):
                 f"{options['momentum']} and dampening {options['dampening']}"
             )
 
-    def update(
-        self, parameter: Tensor[Float], grad: Tensor[Float], state: State, options: dict[str, Any]
-    ) -> None:
-        (rate,) = self.numbers((float(options["lr"]),), parameter)
+    def slots_for(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return ("momentum",) if options["momentum"] else ()
+
+    def rule(self, options: Mapping[str, Any]) -> Expression:
         decay, momentum = float(options["weight_decay"]), float(options["momentum"])
-        nesterov = bool(options["nesterov"])
         if momentum == 0:
-            update("SGD.step", _plain(decay), (parameter,), (parameter, grad, rate))
-        elif "momentum" not in state:
-            buffer = slot(state, "momentum", parameter)
-            rule = _first(decay, momentum, nesterov)
-            update("SGD.step", rule, (parameter, buffer), (parameter, grad, rate))
-        else:
-            buffer = state["momentum"]
-            rule = _later(decay, momentum, float(options["dampening"]), nesterov)
-            update("SGD.step", rule, (parameter, buffer), (parameter, buffer, grad, rate))
+            return _plain(decay)
+        return _with_momentum(decay, momentum, bool(options["nesterov"]))
+
+    def numbers(self, step: int, options: Mapping[str, Any]) -> tuple[float, ...]:
+        lr = float(options["lr"])
+        if options["momentum"] == 0:
+            return (lr,)
+        # The buffer starts as the gradient itself: dampening does not apply to it yet.
+        return lr, 1.0 if step == 1 else 1 - float(options["dampening"])

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, overload
 from lumus.core import kernels
 from lumus.core.argument import finite, number, real
 from lumus.core.broadcast import Shape, check_shape, integer
-from lumus.core.construct import new_tensor
+from lumus.core.construct import made_tensor
 from lumus.core.device import Device, device_named, out_of_memory
 from lumus.core.dtypes import DEFAULT, INT_RANGE, DType, checked_dtype, float32
 from lumus.core.kernels import Kernel
@@ -183,7 +183,7 @@ def _made(
     check_shape(op, shape)
     spec = spec_of(shape, dtype, place)
     try:
-        made: Tensor[Any] = new_tensor(place.prepare(kernel, (), (spec,))(), spec)
+        made: Tensor[Any] = made_tensor(place.prepare(kernel, (), (spec,))(), spec)
     except MemoryError:
         raise out_of_memory(op, spec) from None
     return leaf(made, requires_grad)

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from lumus.core.argument import check_tensors, number
 from lumus.core.broadcast import normalize_shape
 from lumus.core.constant import Number, check_number
-from lumus.core.construct import new_tensor
+from lumus.core.construct import made_tensor
 from lumus.core.device import Device, device_named
 from lumus.core.dtypes import DEFAULT, DType, checked_dtype, float32
 from lumus.core.kinds import Bool, Float, Int, K, KindName
@@ -103,7 +103,7 @@ def _filled(
     check_number(value, checked_dtype(dtype, op), op, "give a dtype that can hold it")
     place = device_named(device)
     spec = spec_of(normalize_shape(op, shape), dtype, place)
-    made: Tensor[Any] = new_tensor(place.full(spec, value), spec)
+    made: Tensor[Any] = made_tensor(place.full(spec, value), spec)
     return leaf(made, requires_grad)
 
 
@@ -231,7 +231,7 @@ def empty(
     place = device_named(device)
     kind = checked_dtype(dtype or float32, "empty")
     spec = spec_of(normalize_shape("empty", shape), kind, place)
-    made: Tensor[Any] = new_tensor(place.allocate(spec), spec)
+    made: Tensor[Any] = made_tensor(place.allocate(spec), spec)
     return leaf(made, requires_grad)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast, overload
 import numpy as np
 
 from lumus.core.broadcast import MAX_AXES
-from lumus.core.construct import new_tensor
+from lumus.core.construct import made_tensor
 from lumus.core.device import Device, device_named
 from lumus.core.dtypes import ALL, BY_NAME, INT_RANGE, DType, checked_dtype, public_name
 from lumus.core.kinds import TITLE, Bool, Float, Int, K
@@ -286,5 +286,5 @@ def copied(array: Any, device: Device) -> Tensor[Any]:
     """A tensor with a copy of a NumPy array, whatever its layout and byte order."""
     dtype = dtype_of_array(array, "tensor")
     spec = spec_of(array.shape, dtype, device)
-    made: Tensor[Any] = new_tensor(device.copy_in(array, spec), spec)
+    made: Tensor[Any] = made_tensor(device.copy_in(array, spec), spec)
     return made

@@ -17,7 +17,7 @@ import numpy as np
 
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.composite import call
-from lumus.core.construct import new_tensor
+from lumus.core.construct import made_tensor, new_tensor
 from lumus.core.device import Device
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
@@ -320,7 +320,7 @@ def _checked(index: int, length: int, axis: int) -> int:
 def _scalar_index(index: int, length: int, axis: int, device: Device | None) -> Tensor[Int]:
     assert device is not None
     spec = spec_of((), int64, device)
-    return cast("Tensor[Int]", new_tensor(device.full(spec, _checked(index, length, axis)), spec))
+    return cast("Tensor[Int]", made_tensor(device.full(spec, _checked(index, length, axis)), spec))
 
 
 def read(x: Tensor[Any], selection: Selection) -> Tensor[Any]:

@@ -14,6 +14,7 @@ from lumus.core.construct import new_tensor
 from lumus.core.device import Device
 from lumus.core.dtypes import int64
 from lumus.core.kinds import Int
+from lumus.core.mode import MODE
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError
@@ -72,13 +73,21 @@ class Generator:
 
     def next_key(self, count: int, device: Device) -> Tensor[Int]:
         """The key [seed, counter] of the next `count` numbers, as a tensor; moves the stream on."""
+        spec = spec_of((2,), int64, device)
+        # A block of the cipher gives four words; a number takes at most two of them.
+        blocks = max(1, (count + 1) // 2)
+        tracer = MODE.get().tracer
+        if tracer is not None:
+            return cast("Tensor[Int]", new_tensor(tracer.host(KeySource(self, blocks), spec), spec))
+        key = np.array(self.advance(blocks), dtype=np.int64)
+        return cast("Tensor[Int]", new_tensor(device.copy_in(key, spec), spec))
+
+    def advance(self, blocks: int) -> tuple[int, int]:
+        """(seed, counter) of the next blocks; moves the stream on."""
         with _lock:
             counter = self._counter
-            # A block of the cipher gives four words; a number takes at most two of them.
-            self._counter += max(1, (count + 1) // 2)
-            key = np.array([self._seed, counter], dtype=np.int64)
-        spec = spec_of((2,), int64, device)
-        return cast("Tensor[Int]", new_tensor(device.copy_in(key, spec), spec))
+            self._counter += blocks
+            return self._seed, counter
 
     def __repr__(self) -> str:
         return f"Generator(seed={self._seed}, counter={self._counter})"
@@ -88,6 +97,21 @@ class Generator:
 
     def __setstate__(self, state: Any) -> None:
         self.state = state
+
+
+class KeySource:
+    """The key of a random op of a compiled function: the next of its generator, at each call."""
+
+    def __init__(self, generator: Generator, blocks: int) -> None:
+        self._generator = generator
+        self._blocks = blocks
+
+    def values(self) -> tuple[int, int]:
+        """(seed, counter)."""
+        return self._generator.advance(self._blocks)
+
+    def commit(self) -> None:
+        """The stream has moved on when the key was asked for."""
 
 
 default_generator = Generator()

@@ -1,0 +1,367 @@
+"""From a program to what the native executor runs: slots, instructions, and one arena.
+
+Every value gets a slot: a place in the arena, new memory for what the caller is given, the array
+that it is written to, or a window on another slot (views cost nothing while the plan runs). Kernels
+without a native step are called back through Python; `Lowered.rows` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lumus import _native
+from lumus.compile.memory import Lifetime, MemoryPlan, plan_memory
+from lumus.core import kernels, kernels_shape
+from lumus.core.device import Device
+from lumus.core.frozen import frozen
+from lumus.core.kernels import Kernel
+from lumus.core.spec import Spec
+from lumus.trace.program import Equation, HostInput, Program, Var
+from lumus.trace.value import layout_of, view_layouts
+
+Strides = tuple[int, ...]
+
+
+@frozen
+class Row:
+    """What one equation became: "step" (native), "call" (Python), "view" (nothing to run)."""
+
+    equation: Equation
+    how: str
+
+
+@frozen
+class Lowered:
+    """A program made ready: the native plan, the arrays of host inputs, and its memory."""
+
+    executable: Any
+    hosts: tuple[tuple[HostInput, Any], ...]
+    rows: tuple[Row, ...]
+    memory: MemoryPlan
+
+
+def lower(program: Program, layouts: Mapping[Var, Strides]) -> Lowered:
+    """Makes the native plan of a program whose inputs have these strides."""
+    return _Lowering(_separated(program), layouts).lowered()
+
+
+def _separated(program: Program) -> Program:
+    """The same program, in which each result has an equation of its own that makes it.
+
+    A result that is given, or wanted twice, is copied, and so is the value of a write that is a
+    given one: it must be read before anything is written.
+    """
+    made = {
+        var
+        for one in program.equations
+        if not _is_view(one.kernel)
+        for var in one.outputs
+    }
+    equations = list(program.equations)
+
+    def own(var: Var) -> Var:
+        if var in made:
+            made.discard(var)
+            return var
+        copy = Var(var.spec, var.label)
+        equations.append(Equation("copy", None, kernels.Copy(), (var,), (copy,)))
+        return copy
+
+    values = {write.target: own(write.value) for write in program.writes}
+    outputs = [own(var) for var in program.outputs]
+    writes = [
+        type(write)(write.target, values[write.target], write.op, write.site)
+        for write in program.writes
+    ]
+    return program.with_results(equations, outputs, writes)
+
+
+def _is_view(kernel: Kernel) -> bool:
+    match kernel:
+        case kernels.Permute() | kernels.Slice() | kernels.BroadcastTo() | kernels.Reshape():
+            return True
+        case kernels_shape.Windows():
+            return True
+        case _:
+            return False
+
+
+class _Place:
+    """Where a value lies: a slot, the slot that it is a window on, and its layout if known."""
+
+    __slots__ = ("layout", "offset", "root", "slot")
+
+    def __init__(self, slot: int, root: Var, layout: Any, offset: int = 0) -> None:
+        self.slot = slot
+        self.root = root
+        self.layout = layout
+        self.offset = offset
+
+
+class _Lowering:
+    def __init__(self, program: Program, layouts: Mapping[Var, Strides]) -> None:
+        self.program = program
+        self.layouts = layouts
+        self.slots: list[Any] = []
+        self.bound: list[tuple[int, Any]] = []
+        self.places: dict[Var, _Place] = {}
+        self.instructions: list[Any] = []
+        self.rows: list[Row] = []
+        self.hosts: list[tuple[HostInput, Any]] = []
+        # Of values in the arena: the block that holds each, and when each block is needed.
+        self.block_of: dict[Var, int] = {}
+        self.block_slots: list[list[int]] = []
+        self.first: list[int] = []
+        self.bytes: list[int] = []
+        # For views, what they are views of; for values, the last equation that reads them as such.
+        self.views = {
+            one.outputs[0]: one.inputs[0] for one in program.equations if _is_view(one.kernel)
+        }
+        self.last_read = {
+            var: at for at, one in enumerate(program.equations) for var in one.inputs
+        }
+        self.last_use = self._last_uses()
+        self.in_place = self._in_place_writes()
+        self.wanted = set(program.outputs)
+
+    # What is known before -------------------------------------------------------------------------
+
+    def _last_uses(self) -> dict[Var, int]:
+        """The last equation that needs the memory of each value, its views' uses included."""
+        roots: dict[Var, Var] = {}
+        last: dict[Var, int] = {}
+        for at, one in enumerate(self.program.equations):
+            for var in one.inputs:
+                last[roots.get(var, var)] = at
+            if _is_view(one.kernel):
+                roots[one.outputs[0]] = roots.get(one.inputs[0], one.inputs[0])
+            for var in one.outputs:
+                last[roots.get(var, var)] = at
+        end = len(self.program.equations)
+        for var in self.program.results():
+            last[roots.get(var, var)] = end
+        return last
+
+    def _in_place_writes(self) -> dict[Var, Var]:
+        """For values that may be computed where they are to be written: the target."""
+        maker = {var: at for at, one in enumerate(self.program.equations) for var in one.outputs}
+        chosen: dict[Var, Var] = {}
+        for write in self.program.writes:
+            at = maker[write.value]
+            equation = self.program.equations[at]
+            last = self.last_use.get(write.target, -1)
+            reads_itself = last == at and self._runs_in_place(equation, write.target)
+            if last < at or reads_itself:
+                chosen[write.value] = write.target
+        return chosen
+
+    def _runs_in_place(self, equation: Equation, target: Var) -> bool:
+        is_elementwise = isinstance(equation.kernel, kernels.Elementwise)
+        return is_elementwise and target in equation.inputs and self._reads_directly(equation, target)
+
+    def _reads_directly(self, equation: Equation, target: Var) -> bool:
+        """Whether an equation reads a value as it is, not through another window on it too."""
+        for var in equation.inputs:
+            while var in self.views:
+                var = self.views[var]
+                if var is target:
+                    return False
+        return True
+
+    # Lowering -------------------------------------------------------------------------------------
+
+    def lowered(self) -> Lowered:
+        program = self.program
+        for var in program.inputs:
+            strides = self.layouts[var]
+            slot = self._slot(("input", var.spec.dtype.code, var.spec.shape, strides))
+            self.places[var] = _Place(slot, var, layout_of(var.spec.shape, strides))
+        for capture in program.captures:
+            self._bind(capture.var, capture.data)
+        for host in program.hosts:
+            array = host.var.spec.device.allocate(host.var.spec)
+            self._bind(host.var, array)
+            self.hosts.append((host, array))
+        for at, equation in enumerate(program.equations):
+            self._equation(at, equation)
+        self._copy_writes()
+        memory = self._plan()
+        executable = _native.Executable(
+            memory.arena_bytes,
+            self.slots,
+            self.instructions,
+            [self.places[var].slot for var in program.outputs],
+            self.bound,
+        )
+        return Lowered(executable, tuple(self.hosts), tuple(self.rows), memory)
+
+    def _slot(self, description: Any) -> int:
+        self.slots.append(description)
+        return len(self.slots) - 1
+
+    def _bind(self, var: Var, array: Any) -> None:
+        slot = self._slot(("bound",))
+        self.bound.append((slot, array))
+        self.places[var] = _Place(slot, var, layout_of(var.spec.shape, array.strides))
+
+    def _equation(self, at: int, equation: Equation) -> None:
+        if _is_view(equation.kernel) and self._view(equation):
+            self.rows.append(Row(equation, "view"))
+            return
+        device = equation.outputs[0].spec.device
+        inputs = tuple([var.spec for var in equation.inputs])
+        outputs = tuple([var.spec for var in equation.outputs])
+        kernel = equation.kernel
+        if isinstance(kernel, kernels.Reshape):
+            self._reshape_copy(at, equation, device)
+            return
+        step = device.prepare_step(kernel, inputs, outputs)
+        sources = [self.places[var].slot for var in equation.inputs]
+        if step is not None:
+            targets = [self._output(at, equation, var, step.in_place) for var in equation.outputs]
+            self.instructions.append(("step", step, sources, targets))
+            dying = self._dying(at)
+            if dying:
+                self.instructions.append(("free", dying))
+            self.rows.append(Row(equation, "step"))
+            return
+        run = device.prepare(kernel, inputs, outputs)
+        targets = [self._callback_output(var) for var in equation.outputs]
+        self.instructions.append(("call", run, sources, targets, self._dying(at)))
+        self.rows.append(Row(equation, "call"))
+
+    def _view(self, equation: Equation) -> bool:
+        source = self.places[equation.inputs[0]]
+        if source.layout is None:
+            return False
+        layouts = view_layouts(equation.kernel, source.layout)
+        if layouts is None:
+            return False
+        (layout,) = layouts
+        offset = 0
+        if isinstance(equation.kernel, kernels.Slice):
+            starts = equation.kernel.starts
+            offset = sum(
+                start * stride for start, stride in zip(starts, source.layout.strides, strict=True)
+            )
+        (var,) = equation.outputs
+        spec = var.spec
+        strides = tuple(layout.strides)
+        slot = self._slot(("view", source.slot, spec.dtype.code, offset, spec.shape, strides))
+        self.places[var] = _Place(slot, source.root, layout, offset)
+        return True
+
+    def _reshape_copy(self, at: int, equation: Equation, device: Device) -> None:
+        """A reshape that strides do not allow: a dense copy, seen under the new shape."""
+        (source,), (var,) = equation.inputs, equation.outputs
+        copy = device.prepare_step(kernels.Copy(), (source.spec,), (source.spec,))
+        run = device.prepare(equation.kernel, (source.spec,), (var.spec,))
+        if copy is None or self.places[source].layout is None:
+            slots = [self._callback_output(var)]
+            self.instructions.append(
+                ("call", run, [self.places[source].slot], slots, self._dying(at))
+            )
+            self.rows.append(Row(equation, "call"))
+            return
+        target = self._output(at, equation, var, False)
+        spec = source.spec
+        strides = tuple(layout_of(spec.shape).strides)
+        window = self._slot(("view", target, spec.dtype.code, 0, spec.shape, strides))
+        self.instructions.append(("step", copy, [self.places[source].slot], [window]))
+        self.rows.append(Row(equation, "step"))
+
+    def _output(self, at: int, equation: Equation, var: Var, in_place: bool) -> int:
+        """The slot of a value that a step computes: where it is wanted, or in the arena."""
+        target = self.in_place.get(var)
+        if target is not None and self._fits(equation, target):
+            place = self.places[target]
+            self.places[var] = _Place(place.slot, var, place.layout)
+            return place.slot
+        self.in_place.pop(var, None)
+        spec = var.spec
+        layout = layout_of(spec.shape)
+        if var in self.wanted:
+            slot = self._slot(("fresh", spec.dtype.code, spec.shape))
+            self.places[var] = _Place(slot, var, layout)
+            return slot
+        slot = self._slot(["planned", spec.dtype.code, spec.shape, 0])
+        self.places[var] = _Place(slot, var, layout)
+        block = self._dying_input(at, equation, var) if in_place else None
+        if block is None:
+            block = len(self.first)
+            self.first.append(at)
+            self.bytes.append(spec.nbytes)
+            self.block_slots.append([])
+        self.block_of[var] = block
+        self.block_slots[block].append(slot)
+        return slot
+
+    def _fits(self, equation: Equation, target: Var) -> bool:
+        """Whether a step can write straight into a target: kernels but elementwise want it dense."""
+        dense = layout_of(target.spec.shape).strides == self.places[target].layout.strides
+        return dense or isinstance(equation.kernel, kernels.Elementwise | kernels.Copy)
+
+    def _dying_input(self, at: int, equation: Equation, var: Var) -> int | None:
+        """The block of an input that is not needed any more, and that the result can take over."""
+        for source in equation.inputs:
+            block = self.block_of.get(source)
+            if block is None or source.spec is not var.spec or self.last_use[source] != at:
+                continue
+            taken = any(self.block_of.get(other) == block for other in equation.outputs)
+            if not taken and self._reads_directly(equation, source):
+                return block
+        return None
+
+    def _callback_output(self, var: Var) -> int:
+        self.in_place.pop(var, None)
+        if var in self.wanted:
+            slot = self._slot(("fresh", var.spec.dtype.code, var.spec.shape))
+            self.places[var] = _Place(slot, var, layout_of(var.spec.shape))
+        else:
+            slot = self._slot(("dynamic", var.spec.dtype.code))
+            self.places[var] = _Place(slot, var, None)
+        return slot
+
+    def _dying(self, at: int) -> list[int]:
+        """Slots that callbacks have set and nobody needs after equation `at`."""
+        read = dict.fromkeys(self.program.equations[at].inputs)
+        return [
+            self.places[var].slot
+            for var in read
+            if self.places[var].layout is None and self.last_read[var] == at
+        ]
+
+    def _copy_writes(self) -> None:
+        """At the end: values that could not be computed where they are to be written."""
+        for write in self.program.writes:
+            if write.value in self.in_place:
+                continue
+            spec = write.target.spec
+            source, target = self.places[write.value].slot, self.places[write.target].slot
+            copy = spec.device.prepare_step(kernels.Copy(), (spec,), (spec,))
+            if copy is not None:
+                self.instructions.append(("step", copy, [source], [target]))
+            else:
+                run = spec.device.prepare_into(kernels.Copy(), (spec,), (spec,))
+                self.instructions.append(("into", run, [source], [target]))
+
+    def _plan(self) -> MemoryPlan:
+        last = list(self.first)
+        for var, block in self.block_of.items():
+            last[block] = max(last[block], self.last_use[var])
+        lifetimes = [
+            Lifetime(nbytes, first, end)
+            for nbytes, first, end in zip(self.bytes, self.first, last, strict=True)
+        ]
+        plan = plan_memory(lifetimes)
+        for slots, offset in zip(self.block_slots, plan.offsets, strict=True):
+            for slot in slots:
+                self.slots[slot] = (*self.slots[slot][:3], offset)
+        return plan
+
+
+def spec_strides(spec: Spec) -> Strides:
+    """The strides of dense memory."""
+    strides: Sequence[int] = layout_of(spec.shape).strides
+    return tuple(strides)

@@ -1,0 +1,90 @@
+"""Values made of tensors: how arguments and results are taken apart and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lumus.core.frozen import frozen
+from lumus.core.tensor import Tensor
+
+
+@frozen
+class TensorLeaf:
+    """Stands where a tensor was."""
+
+
+@frozen
+class StaticLeaf:
+    """A value that is no tensor. Equal when type and text are, or for objects the identity."""
+
+    key: Any
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticLeaf) and bool(self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@frozen
+class Branch:
+    """A container: its type, what tells its items apart (the keys of a dict), and its items."""
+
+    kind: type[Any]
+    keys: tuple[Any, ...] | None
+    items: tuple[Any, ...]
+
+
+Tree = Any
+"""A TensorLeaf, a StaticLeaf or a Branch. Equal trees have the same form and static values."""
+
+CONTAINERS: dict[type[Any], tuple[Callable[[Any], list[Any]], Callable[[list[Any]], Any]]] = {}
+"""More containers: how the items of one are listed, and how it is made of them."""
+
+LEAF = TensorLeaf()
+_PLAIN = (bool, int, str, bytes, type(None))
+
+
+def take_apart(value: Any, tensors: list[Tensor[Any]]) -> Tree:
+    """The form of a value; its tensors are appended to `tensors`, from left to right."""
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return LEAF
+    kind = value.__class__
+    if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return Branch(kind, None, tuple([take_apart(item, tensors) for item in value]))
+    if kind is dict:
+        items = tuple([take_apart(item, tensors) for item in value.values()])
+        return Branch(dict, tuple(value), items)
+    if kind in CONTAINERS:
+        items = tuple([take_apart(item, tensors) for item in CONTAINERS[kind][0](value)])
+        return Branch(kind, None, items)
+    return static(value)
+
+
+def static(value: Any) -> StaticLeaf:
+    """A value that is no tensor, with what it is compared by."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return StaticLeaf((kind, value), value)
+    if kind is float or kind is complex:
+        return StaticLeaf((kind, repr(value)), value)  # tells -0.0 from 0.0, and finds NaN
+    return StaticLeaf((kind, id(value)), value)  # which keeps it alive, so the id is its own
+
+
+def put_together(tree: Tree, next_tensor: Callable[[], Any]) -> Any:
+    """The value of that form with new tensors, asked for from left to right."""
+    if tree is LEAF:
+        return next_tensor()
+    if isinstance(tree, StaticLeaf):
+        return tree.value
+    items = [put_together(item, next_tensor) for item in tree.items]
+    if tree.kind is list:
+        return items
+    if tree.kind is dict:
+        return dict(zip(tree.keys, items, strict=True))
+    if tree.kind in CONTAINERS:
+        return CONTAINERS[tree.kind][1](items)
+    return tuple(items) if tree.kind is tuple else tree.kind(*items)
