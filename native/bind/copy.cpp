@@ -6,8 +6,8 @@
 #include "bind/conversion.h"
 #include "bind/release.h"
 #include "bind/scalar.h"
-#include "runtime/array.h"
-#include "runtime/overlap.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
@@ -24,24 +24,30 @@ Array copy(const Array& array) {
   return result;
 }
 
-bool is_same_view(const View& a, const View& b) {
-  if (a.data != b.data || a.rank != b.rank) return false;
-  for (int axis = 0; axis < a.rank; ++axis) {
-    if (a.shape[axis] != b.shape[axis] || a.strides[axis] != b.strides[axis]) return false;
-  }
-  return true;
-}
-
 void copy_into(const Array& to, const Array& from) {
-  if (is_same_view(to.view, from.view)) return;
-  const Array source = views_overlap(to.view, from.view) ? copy(from) : from;
-  run_copy(to.view, broadcasted(source, to.view.rank, to.view.shape).view);
+  run_released(num_elements(to.view), [&] { assign(to.view, from.view); });
 }
 
 Array cast(const Array& array, int dtype) {
   Array result = make_array(static_cast<DType>(dtype), array.view.rank, array.view.shape);
   run_released(num_elements(array.view), [&] { copy_kernels().cast(result.view, array.view); });
   return result;
+}
+
+// The input, broadcast to the output.
+Step* copy_step() {
+  return make_step({1, 1, InPlace::all, true},
+                   [](const View* const* inputs, const View* const* outputs) {
+                     assign(*outputs[0], *inputs[0]);
+                   });
+}
+
+// To the dtype of the output.
+Step* cast_step() {
+  return make_step({1, 1, InPlace::none, true},
+                   [](const View* const* inputs, const View* const* outputs) {
+                     copy_kernels().cast(*outputs[0], *inputs[0]);
+                   });
 }
 
 void fill_with(const View& to, nb::handle number) {
@@ -118,6 +124,8 @@ void bind_copy(nb::module_& m) {
   m.def("copy", copy);
   m.def("copy_into", copy_into);
   m.def("cast", cast);
+  m.def("copy_step", copy_step);
+  m.def("cast_step", cast_step);
   m.def("fill", fill);
   m.def("full", full);
   m.def("concat", concat);

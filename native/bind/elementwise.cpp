@@ -8,6 +8,7 @@
 #include "bind/conversion.h"
 #include "bind/program.h"
 #include "bind/release.h"
+#include "executor/elementwise_steps.h"
 #include "kernels/elementwise.h"
 #include "runtime/array.h"
 #include "runtime/elementwise_program.h"
@@ -251,6 +252,17 @@ class Program {
   CompiledProgram compiled_;
 };
 
+Step* elementwise_step(const Program& program) { return new ElementwiseStep(program.compiled()); }
+
+Step* grouped_step(const Program& program, nb::list shapes) {
+  std::vector<GroupShape> groups;
+  for (nb::handle shape : shapes) {
+    groups.emplace_back();
+    groups.back().rank = read_integers(shape, groups.back().lengths);
+  }
+  return new GroupedStep(program.compiled(), std::move(groups));
+}
+
 }  // namespace
 
 const ElementwiseProgram& program_of(nb::handle program) {
@@ -274,5 +286,7 @@ void bind_elementwise(nb::module_& m) {
       .def("run3", &Program::run3)
       .def("run", &Program::run)
       .def("run_many", &Program::run_many)
-      .def("run_into", &Program::run_into);
+      .def("run_into", &Program::run_into)
+      .def("step", lumus::elementwise_step, nb::keep_alive<0, 1>());
+  m.def("grouped_step", lumus::grouped_step, nb::keep_alive<0, 1>());
 }

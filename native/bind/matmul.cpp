@@ -4,8 +4,9 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/release.h"
-#include "runtime/array.h"
+#include "executor/step.h"
 #include "runtime/blas.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
@@ -50,6 +51,34 @@ Array matmul_bias(const Array& left, const Array& right, const Array& bias) {
   return multiply(left, right, &bias.view);
 }
 
+View with_last_axes_swapped(const View& view) {
+  View swapped;
+  copy_view(view, &swapped);
+  const int row = view.rank - 2, column = view.rank - 1;
+  swapped.shape[row] = view.shape[column];
+  swapped.shape[column] = view.shape[row];
+  swapped.strides[row] = view.strides[column];
+  swapped.strides[column] = view.strides[row];
+  return swapped;
+}
+
+// The inputs, converted to the dtype of the output; `transposed` swaps the last axes of the second.
+Step* matmul_step(bool transposed, bool has_bias) {
+  const auto run = [=](const View* const* inputs, const View* const* outputs) {
+    const DType dtype = outputs[0]->dtype;
+    const Array a = converted(*inputs[0], dtype), b = converted(*inputs[1], dtype);
+    const View right = transposed ? with_last_axes_swapped(b.view) : b.view;
+    if (!has_bias) return matmul_kernels().matmul(a.view, right, nullptr, *outputs[0]);
+    const Array bias = converted(*inputs[2], dtype);
+    matmul_kernels().matmul(a.view, right, &bias.view, *outputs[0]);
+  };
+  const auto work = [](const View* const* inputs, const View* const* outputs) {
+    const std::int64_t products = num_elements(*outputs[0]) * inputs[0]->shape[inputs[0]->rank - 1];
+    return products / (kReleaseProducts / kReleaseFrom);
+  };
+  return make_step({has_bias ? 3 : 2}, run, work);
+}
+
 void load(const char* path) {
   const char* problem = nullptr;
   if (!load_blas(path, &problem)) {
@@ -74,6 +103,7 @@ nb::object blas_info() {
 void bind_matmul(nb::module_& m) {
   m.def("matmul", lumus::matmul);
   m.def("matmul_bias", lumus::matmul_bias);
+  m.def("matmul_step", lumus::matmul_step);
   m.def("load_blas", lumus::load);
   m.def("blas_info", lumus::blas_info);
   m.def("needs_blas", [] { return lumus::matmul_kernels().uses_blas; });

@@ -20,6 +20,7 @@ void bind_dispatch(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_elementwise(nb::module_& m);
 void bind_embedding(nb::module_& m);
+void bind_executor(nb::module_& m);
 void bind_index(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
@@ -32,6 +33,7 @@ void bind_reduce(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_scan(nb::module_& m);
 void bind_sort(nb::module_& m);
+void bind_step(nb::module_& m);
 
 NB_MODULE(_native, m) {
   std::string problem;
@@ -52,6 +54,7 @@ NB_MODULE(_native, m) {
   bind_dlpack(m);
   bind_elementwise(m);
   bind_embedding(m);
+  bind_executor(m);
   bind_index(m);
   bind_matmul(m);
   bind_memory(m);
@@ -64,4 +67,5 @@ NB_MODULE(_native, m) {
   bind_rows(m);
   bind_scan(m);
   bind_sort(m);
+  bind_step(m);
 }

@@ -4,12 +4,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string_view.h>
 
+#include <stdexcept>
 #include <string_view>
 
 #include "bind/axes.h"
 #include "bind/program.h"
 #include "bind/release.h"
-#include "runtime/array.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
@@ -46,15 +48,8 @@ class Reduction {
         keepdims_(keepdims) {}
 
   Array run1(const Array& input) const {
-    const View& view = input.view;
-    if (compiled_) {
-      const View* const inputs[] = {&view};
-      return run_program(inputs, 1);
-    }
-    Array output = make_reduced_array(view.rank, view.shape, axes_, keepdims_, out_dtype_);
-    run_released(num_elements(view),
-                 [&] { reduce_kernels().reduce(kind_, view, axes_, output.view); });
-    return output;
+    const View* const inputs[] = {&input.view};
+    return run_views(inputs, 1);
   }
 
   Array run(nb::list arrays) const {
@@ -62,48 +57,58 @@ class Reduction {
     const nb::tuple kept(arrays);
     const int count = static_cast<int>(nb::len(kept));
     if (count > kMaxProgramOperands) throw nb::value_error("too many arrays for a program");
-    if (!compiled_) {
-      if (count != 1) throw nb::value_error("a reduction without a program takes one array");
-      return run1(nb::cast<const Array&>(kept[0]));
-    }
     const View* inputs[kMaxProgramOperands];
     for (int input = 0; input < count; ++input) {
       inputs[input] = &nb::cast<const Array&>(kept[input]).view;
     }
-    return run_program(inputs, count);
+    return run_views(inputs, count);
+  }
+
+  int num_inputs() const { return compiled_ ? compiled_->num_inputs : 1; }
+
+  void check(const View* const* inputs, int num_given) const {
+    if (num_given != num_inputs() || (compiled_ && compiled_->num_outputs != 1)) {
+      throw std::invalid_argument("a reduction got another number of arrays than it has inputs");
+    }
+    if (!compiled_) return;
+    for (int input = 0; input < num_given; ++input) {
+      if (inputs[input]->dtype != compiled_->input_dtypes[input]) {
+        throw std::invalid_argument("an input of a program has another dtype than the program");
+      }
+    }
+  }
+
+  // Of checked inputs.
+  void write(const View* const* inputs, const View& output) const {
+    if (!compiled_) return reduce_kernels().reduce(kind_, *inputs[0], axes_, output);
+    const int num_inputs = compiled_->num_inputs;
+    std::int64_t shape[kMaxRank];
+    const int rank = broadcast_inputs(inputs, num_inputs, shape);
+    View views[kMaxProgramOperands];
+    for (int input = 0; input < num_inputs; ++input) {
+      copy_view(broadcasted(borrowed(*inputs[input]), rank, shape).view, &views[input]);
+    }
+    const ComputedValues values = {
+        evaluate_program, compiled_, compiled_->output_dtypes[0], rank, shape, num_inputs, views};
+    reduce_kernels().reduce_computed(kind_, values, axes_, output);
+  }
+
+  std::int64_t work(const View* const* inputs) const {
+    if (!compiled_) return num_elements(*inputs[0]);
+    std::int64_t shape[kMaxRank];
+    const int rank = broadcast_inputs(inputs, compiled_->num_inputs, shape);
+    std::int64_t size = compiled_->cost;
+    for (int axis = 0; axis < rank; ++axis) size *= shape[axis];
+    return size;
   }
 
  private:
-  Array run_program(const View* const* inputs, int num_inputs) const {
-    if (num_inputs != compiled_->num_inputs || compiled_->num_outputs != 1) {
-      throw nb::value_error(
-          "a reduction's program got another number of arrays than it has inputs");
-    }
+  Array run_views(const View* const* inputs, int count) const {
+    check(inputs, count);
     std::int64_t shape[kMaxRank];
-    const int rank = broadcast_inputs(inputs, num_inputs, shape);
-    std::int64_t size = 1;
-    for (int axis = 0; axis < rank; ++axis) size *= shape[axis];
-    View views[kMaxProgramOperands];
-    for (int input = 0; input < num_inputs; ++input) {
-      const View& from = *inputs[input];
-      if (from.dtype != compiled_->input_dtypes[input]) {
-        throw nb::value_error("an input of a program has another dtype than the program");
-      }
-      views[input].data = from.data;
-      views[input].dtype = from.dtype;
-      views[input].rank = rank;
-      const int missing = rank - from.rank;
-      for (int axis = 0; axis < rank; ++axis) {
-        const bool is_broadcast = axis < missing || from.shape[axis - missing] == 1;
-        views[input].shape[axis] = shape[axis];
-        views[input].strides[axis] = is_broadcast ? 0 : from.strides[axis - missing];
-      }
-    }
+    const int rank = broadcast_inputs(inputs, count, shape);
     Array output = make_reduced_array(rank, shape, axes_, keepdims_, out_dtype_);
-    const ComputedValues values = {
-        evaluate_program, compiled_, compiled_->output_dtypes[0], rank, shape, num_inputs, views};
-    run_released(size * compiled_->cost,
-                 [&] { reduce_kernels().reduce_computed(kind_, values, axes_, output.view); });
+    run_released(work(inputs), [&] { write(inputs, output.view); });
     return output;
   }
 
@@ -114,6 +119,28 @@ class Reduction {
   std::uint32_t axes_;
   bool keepdims_;
 };
+
+class ReductionStep final : public Step {
+ public:
+  // `reduction` belongs to the caller, and outlives this.
+  explicit ReductionStep(const Reduction& reduction)
+      : Step({reduction.num_inputs()}), reduction_(reduction) {}
+
+  void check(const View* const* inputs, const View* const*) const override {
+    reduction_.check(inputs, reduction_.num_inputs());
+  }
+  void run(const View* const* inputs, const View* const* outputs) const override {
+    reduction_.write(inputs, *outputs[0]);
+  }
+  std::int64_t work(const View* const* inputs, const View* const*) const override {
+    return reduction_.work(inputs);
+  }
+
+ private:
+  const Reduction& reduction_;
+};
+
+Step* reduction_step(const Reduction& reduction) { return new ReductionStep(reduction); }
 
 Array arg_reduce(std::string_view kind, const Array& input, nb::object axis, bool keepdims) {
   const View& view = input.view;
@@ -134,6 +161,7 @@ void bind_reduce(nb::module_& m) {
       .def(nb::init<std::string_view, nb::object, int, int, nb::tuple, int, bool>(), nb::arg(),
            nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg())
       .def("run1", &Reduction::run1)
-      .def("run", &Reduction::run);
+      .def("run", &Reduction::run)
+      .def("step", reduction_step, nb::keep_alive<0, 1>());
   m.def("arg_reduce", arg_reduce, nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
 }

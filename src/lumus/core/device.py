@@ -56,6 +56,12 @@ class Device(ABC):
     ) -> Run:
         """A callable of (outputs, inputs) that writes into existing data."""
 
+    def prepare_step(
+        self, kernel: Kernel, inputs: tuple[Spec, ...], outputs: tuple[Spec, ...]
+    ) -> _native.Step | None:
+        """The kernel as a native step of a compiled program; None where there is none."""
+        return None
+
     @abstractmethod
     def synchronize(self) -> None:
         """Returns when all work handed to the device is done."""
