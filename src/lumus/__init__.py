@@ -10,6 +10,7 @@ from lumus import data, errors, fft, io, linalg, nn, optim, random
 from lumus.autograd.functional import grad, value_and_grad
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import enable_grad, is_grad_enabled, no_grad
+from lumus.compile.function import compile
 from lumus.core.dtypes import (
     DType,
     bfloat16,
@@ -242,6 +243,7 @@ __all__ = [
     "ceil",
     "celu",
     "clip",
+    "compile",
     "concat",
     "copy",
     "cos",

@@ -17,6 +17,7 @@ import lumus.ops.index.getitem
 import lumus.ops.index.index
 import lumus.ops.index.index_put
 import lumus.ops.index.slice_put
+import lumus.ops.interop.checked
 import lumus.ops.interop.text
 import lumus.ops.interop.transfer
 import lumus.ops.recurrent.recurrent_grad

@@ -17,6 +17,8 @@ from lumus.core.site import Site, describe
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, GradientError, MissingGradientError
+from lumus.ops.elementwise.where import where
+from lumus.ops.interop.checked import checked
 
 D = TypeVar("D")
 
@@ -149,6 +151,8 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
         if not max_norm >= 0:
             raise ArgumentError(f"clip_: max_norm must be at least 0, got {max_norm}")
         norm = self.global_norm()
+        if MODE.get().tracer is not None:
+            return self._clip_traced(norm, max_norm)
         value = float(norm)
         if not math.isfinite(value):
             where = ", ".join(
@@ -166,6 +170,17 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
                 node: (tensor, _scaled(grad, max_norm / value))
                 for node, (tensor, grad) in self._entries.items()
             }
+        return norm
+
+    def _clip_traced(self, norm: Tensor[Float], max_norm: float) -> Tensor[Float]:
+        """`clip_` in a compiled function, where the norm has no value yet; the same bits."""
+        told = "clip_: the norm of the gradients is {}"
+        sure = checked(norm, norm.isfinite(), told, "look for what made a gradient not finite")
+        wide = sure.astype(float64)
+        scale = where(wide > max_norm, max_norm / wide, 1.0)
+        self._entries = {
+            node: (tensor, _times(grad, scale)) for node, (tensor, grad) in self._entries.items()
+        }
         return norm
 
     # Explanations
@@ -225,11 +240,14 @@ def _hint(reason: str) -> str | None:
 
 def _scaled(grad: Tensor[Float], scale: float) -> Tensor[Float]:
     """The gradient times a number, which half precision might not hold."""
+    # Not `grad * scale`: the cache of constants would keep a number that does not come again.
+    spec = spec_of((), float64, grad.device)
+    return _times(grad, made_tensor(grad.device.full(spec, scale), spec))
+
+
+def _times(grad: Tensor[Float], factor: Tensor[Float]) -> Tensor[Float]:
     wide = grad.astype(float32) if is_half(grad.dtype) else grad
-    # Not `wide * scale`: the cache of constants would keep a number that does not come again.
-    spec = spec_of((), wide.dtype, wide.device)
-    factor = made_tensor(wide.device.full(spec, scale), spec)
-    return (wide * factor).astype(grad.dtype)
+    return (wide * factor.astype(wide.dtype)).astype(grad.dtype)
 
 
 def _global_norm(grads: list[Tensor[Float]]) -> Tensor[Float]:

@@ -212,9 +212,7 @@ class CompiledFunction(Generic[P, R]):
             self._variants.clear()
             self._infos.clear()
 
-    def program(
-        self, *args: P.args, **kwargs: P.kwargs
-    ) -> Program:
+    def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:
         """The traced program of a call with these arguments, before the passes; runs nothing."""
         return self._trace(_Call(args, kwargs, MODE.get().records)).program
 
@@ -364,8 +362,8 @@ def _label(tree: Tree, name: str, found: list[str]) -> None:
         path, one = pending.pop()
         if isinstance(one, Branch):
             keys = one.keys or range(len(one.items))
-            entries = [(f"{path}[{key!r}]", item) for key, item in zip(keys, one.items, strict=True)]
-            pending.extend(reversed(entries))
+            paths = [f"{path}[{key!r}]" for key in keys]
+            pending.extend(reversed(list(zip(paths, one.items, strict=True))))
         elif not isinstance(one, StaticLeaf):
             found.append(path)
 
@@ -405,7 +403,7 @@ def compile(
     fast_math: bool = False,
     freeze: bool = False,
 ) -> CompiledFunction[P, R]: ...
-def compile(  # noqa: A001 - the field's word
+def compile(
     function: Any = None,
     /,
     *,

@@ -52,12 +52,7 @@ def _separated(program: Program) -> Program:
     A result that is given, or wanted twice, is copied, and so is the value of a write that is a
     given one: it must be read before anything is written.
     """
-    made = {
-        var
-        for one in program.equations
-        if not _is_view(one.kernel)
-        for var in one.outputs
-    }
+    made = {var for one in program.equations if not _is_view(one.kernel) for var in one.outputs}
     equations = list(program.equations)
 
     def own(var: Var) -> Var:
@@ -118,9 +113,7 @@ class _Lowering:
         self.views = {
             one.outputs[0]: one.inputs[0] for one in program.equations if _is_view(one.kernel)
         }
-        self.last_read = {
-            var: at for at, one in enumerate(program.equations) for var in one.inputs
-        }
+        self.last_read = {var: at for at, one in enumerate(program.equations) for var in one.inputs}
         self.last_use = self._last_uses()
         self.in_place = self._in_place_writes()
         self.wanted = set(program.outputs)
@@ -157,17 +150,19 @@ class _Lowering:
         return chosen
 
     def _runs_in_place(self, equation: Equation, target: Var) -> bool:
-        is_elementwise = isinstance(equation.kernel, kernels.Elementwise)
-        return is_elementwise and target in equation.inputs and self._reads_directly(equation, target)
+        if not isinstance(equation.kernel, kernels.Elementwise):
+            return False
+        return target in equation.inputs and self._reads_directly(equation, target)
 
     def _reads_directly(self, equation: Equation, target: Var) -> bool:
         """Whether an equation reads a value as it is, not through another window on it too."""
-        for var in equation.inputs:
-            while var in self.views:
-                var = self.views[var]
-                if var is target:
-                    return False
-        return True
+        return not any(self._window_on(var, target) for var in equation.inputs if var is not target)
+
+    def _window_on(self, var: Var, target: Var) -> bool:
+        base = self.views.get(var)
+        while base is not None and base is not target:
+            base = self.views.get(base)
+        return base is target
 
     # Lowering -------------------------------------------------------------------------------------
 
@@ -298,7 +293,7 @@ class _Lowering:
         return slot
 
     def _fits(self, equation: Equation, target: Var) -> bool:
-        """Whether a step can write straight into a target: kernels but elementwise want it dense."""
+        """Whether a step can write straight into a target; most kernels want it dense."""
         dense = layout_of(target.spec.shape).strides == self.places[target].layout.strides
         return dense or isinstance(equation.kernel, kernels.Elementwise | kernels.Copy)
 

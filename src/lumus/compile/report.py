@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-
 from lumus.compile.lower_cpu import Lowered
 from lumus.core.frozen import frozen
-
 
 
 class VariantInfo:

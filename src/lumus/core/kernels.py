@@ -115,6 +115,17 @@ class MatMul(Kernel):
 
 
 @frozen
+class Checked(Kernel):
+    """Of (value, holds): the value, if `holds` is True; else raises a GradientError.
+
+    `message` has ``{}`` where the value is to stand.
+    """
+
+    message: str
+    hint: str | None
+
+
+@frozen
 class Copy(Kernel):
     """A dense copy in row-major order."""
 

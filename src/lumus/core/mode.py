@@ -104,7 +104,6 @@ class Mode:
         """The same interpreter with recording set otherwise."""
         return Mode(records, notes_cuts, self.interpreter, self)
 
-
     def eager(self) -> Mode:
         """Eager and unrecorded, for what is to happen now although the context traces."""
         return Mode(False, False, None, self)

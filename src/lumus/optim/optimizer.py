@@ -17,9 +17,9 @@ from lumus.core.dtypes import DType, float32, is_half
 from lumus.core.kinds import Float
 from lumus.core.mode import MODE
 from lumus.core.record import Leaf
+from lumus.core.scalar.expressions import Expression
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
-from lumus.core.scalar.expressions import Expression
 from lumus.core.write import check_writable, update
 from lumus.errors import ArgumentError, GradientError, StateError
 from lumus.ops.create.full import zeros

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
-import numpy as np
-
 from lumus import _native
 from lumus.core import kernels, kernels_shape
 from lumus.core.construct import new_tensor

@@ -27,6 +27,7 @@ from lumus.devices.cpu import (
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.devices.cpu.program import native_program
 from lumus.devices.host import HostDevice
+from lumus.devices.host_check import check
 
 Specs = tuple[Spec, ...]
 Builder = Callable[[Any, Specs, Specs], Run]
@@ -149,6 +150,7 @@ TABLE: dict[type[Kernel], Builder] = {
     k.BroadcastTo: lambda kernel, i, o: lambda x: x.broadcast(kernel.shape),
     k.Cast: lambda kernel, i, o: lambda x: _native.cast(x, kernel.dtype.code),
     k.Concat: lambda kernel, i, o: lambda *data: _native.concat(list(data), kernel.axis),
+    k.Checked: lambda kernel, i, o: lambda value, holds: check(kernel, value, holds),
     k.Copy: lambda kernel, i, o: _native.copy,
     k.Distances: lambda kernel, i, o: lambda x, y: _native.distances(x, y, kernel.p),
     k.Elementwise: _elementwise,

@@ -16,6 +16,7 @@ from lumus.core.device import Run, register_device
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.host import HostDevice
+from lumus.devices.host_check import check
 from lumus.devices.reference import (
     attention,
     convolution,
@@ -62,6 +63,7 @@ TABLE: dict[type[Kernel], Compute] = {
     **placement.TABLE,
     **pooling.TABLE,
     **recurrent.TABLE,
+    k.Checked: lambda kernel, arrays, spec: check(kernel, *arrays),
     k.Arange: movement.arange,
     k.ArgReduce: reductions.arg_reduce,
     k.Cast: movement.copy,

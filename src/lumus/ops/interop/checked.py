@@ -1,0 +1,43 @@
+"""checked: a value that must hold something, found out when it is computed."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from lumus.core import kernels
+from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
+from lumus.core.kernels import Kernel
+from lumus.core.kinds import Bool, K
+from lumus.core.op import Op, Specs, register
+from lumus.core.spec import Spec
+from lumus.core.tensor import Tensor
+
+
+@frozen
+class CheckedAttrs:
+    """What is told, with ``{}`` for the value, and what to do about it."""
+
+    message: str
+    hint: str | None
+
+
+@register
+class Checked(Op):
+    """Of (value, holds), both of one element: the value; what uses it comes after the check."""
+
+    name = "checked"
+    attrs = CheckedAttrs
+    differentiable = False
+    reason = "it is for checks of values, which are not differentiated"
+
+    def infer(self, specs: Specs, attrs: CheckedAttrs) -> Spec:
+        return specs[0]
+
+    def kernel(self, specs: Specs, attrs: CheckedAttrs) -> Kernel:
+        return kernels.Checked(attrs.message, attrs.hint)
+
+
+def checked(value: Tensor[K], holds: Tensor[Bool], message: str, hint: str | None) -> Tensor[K]:
+    """`value`, when `holds` is True; else GradientError, also from a compiled function."""
+    return cast("Tensor[Any]", apply("checked", value, holds, message=message, hint=hint))
