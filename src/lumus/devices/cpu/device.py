@@ -25,7 +25,8 @@ from lumus.devices.cpu import (
     recurrent,
 )
 from lumus.devices.cpu.blas import ensure_blas
-from lumus.devices.cpu.program import native_program
+from lumus.devices.cpu.program import native_program, native_reduction
+from lumus.devices.cpu.steps import STEPS
 from lumus.devices.host import HostDevice
 from lumus.devices.host_check import check
 
@@ -42,16 +43,7 @@ def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
 
 
 def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Run:
-    program = None
-    rank, dtype = inputs[0].ndim, inputs[0].dtype
-    if kernel.prologue is not None:
-        rank = max(spec.ndim for spec in inputs)
-        dtype = outputs[0].dtype
-        value = outputs[0].with_dtype(dtype)
-        program = native_program(kernel.prologue, inputs, (value,))
-    reduction = _native.Reduction(
-        kernel.kind, program, dtype.code, outputs[0].dtype.code, kernel.axes, rank, kernel.keepdims
-    )
+    reduction = native_reduction(kernel, inputs, outputs)
     return reduction.run1 if len(inputs) == 1 else (lambda *data: reduction.run(list(data)))
 
 
@@ -228,6 +220,10 @@ class CpuDevice(HostDevice):
             _native.copy_into(targets[0], run(*data))
 
         return run_and_copy
+
+    def prepare_step(self, kernel: Kernel, inputs: Specs, outputs: Specs) -> _native.Step | None:
+        maker = STEPS.get(type(kernel))
+        return None if maker is None else maker(kernel, inputs, outputs)
 
 
 CPU = register_device(CpuDevice())
