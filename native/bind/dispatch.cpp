@@ -121,7 +121,7 @@ class Dispatch {
         nullptr);
     if (!result) {
       if (!PyErr_ExceptionMatches(index_out_of_range_) &&
-          !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+          !PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_TypeError)) {
         return nullptr;
       }
       PyErr_Clear();  // it happens again there, and is told as the user's mistake

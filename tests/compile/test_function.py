@@ -415,7 +415,7 @@ def test_modules_and_methods_compile() -> None:
 
 def test_random_numbers_are_new_and_equal_to_eager() -> None:
     def draw() -> Any:
-        return lm.random.normal((3,)) + lm.random.uniform((3,)), lm.random.integers(0, 9, (4,))
+        return lm.random.normal((3,)) + lm.random.uniform((3,)), lm.random.integers((4,), 0, 9)
 
     compiled = lm.compile(draw)
     lm.random.seed(4)

@@ -262,7 +262,7 @@ def _global_norm(grads: list[Tensor[Float]]) -> Tensor[Float]:
             keepdims=False,
         )
         # A zero scale would give 0/0; where it is zero or infinite, the plain sum is the answer.
-        scale = apply("where", (largest > 0) & largest.isfinite(), largest, largest * 0 + 1)
+        scale = where((largest > 0) & largest.isfinite(), largest, 1.0)
         squares = [((grad / scale.astype(grad.dtype)).square()).sum() for grad in wide]
         return _joined(squares).sum().sqrt() * scale
     finally:

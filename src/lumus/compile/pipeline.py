@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from lumus.compile.passes.dce import dce
 from lumus.trace.program import Pass, Program
 
 
 def passes(*, fast_math: bool) -> list[Pass]:
     """The passes, in order."""
-    return []
+    return [dce]
 
 
 def optimised(program: Program, *, fast_math: bool = False) -> Program:

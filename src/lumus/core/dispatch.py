@@ -50,9 +50,20 @@ def apply_any(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
             raise index_error(name, error) from None
         except MemoryError:
             raise out_of_memory(name, plan.output) from None
+        except TypeError:
+            check_values_exist(inputs)
+            raise
     else:
         data = mode.interpreter.run(plan, inputs)
     return finish(plan, inputs, data, mode)
+
+
+def check_values_exist(inputs: tuple[Tensor[Any], ...]) -> None:
+    """Raises TraceError when one of them was kept from a traced function."""
+    for tensor in inputs:
+        outside = getattr(tensor.data, "used_outside", None)
+        if outside is not None:
+            raise outside()
 
 
 apply = _native.apply

@@ -125,7 +125,7 @@ class ProgramTracer:
         data = tensor.data
         if data.__class__ is Value:
             if data.tracer is not self or not self.is_open:
-                raise leaked(data)
+                raise data.used_outside()
             value: Value = data
             return value
         found = self._captured.get(id(data))
@@ -286,16 +286,5 @@ def _shared(one: Spec, other: Spec) -> TraceError:
         f"compile: two tensors from outside, {one!r} and {other!r}, share memory, and one of them "
         f"is written at {describe(site)}",
         hint="use one of them in the function, and take views of it there",
-        site=site,
-    )
-
-
-def leaked(value: Value) -> TraceError:
-    """The error for a traced value outside its trace."""
-    site = call_site()
-    return TraceError(
-        f"compile: a value of a compiled function ({value.spec!r}) was kept from when it was "
-        f"traced, and is used at {describe(site)}; it holds no numbers",
-        hint="return it from the compiled function instead of keeping it in an object",
         site=site,
     )

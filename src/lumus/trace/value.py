@@ -110,6 +110,16 @@ class Value:
         later = self.buffer.journal[version:]
         return later[0] if later else None
 
+    def used_outside(self) -> TraceError:
+        """The error for a value of a traced function that is used when the trace is over."""
+        site = call_site()
+        return TraceError(
+            f"compile: a value of a compiled function ({self.spec!r}) was kept from when it was "
+            f"traced, and is used at {describe(site)}; it holds no numbers",
+            hint="return it from the compiled function instead of keeping it in an object",
+            site=site,
+        )
+
     def freeze(self) -> None:
         """Frozen memory is not made in a traced function."""
 
