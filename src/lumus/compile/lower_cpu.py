@@ -13,7 +13,6 @@ from typing import Any
 from lumus import _native
 from lumus.compile.memory import Lifetime, MemoryPlan, plan_memory
 from lumus.core import kernels, kernels_shape
-from lumus.core.device import Device
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
@@ -83,21 +82,21 @@ def _is_view(kernel: Kernel) -> bool:
 
 
 class _Place:
-    """Where a value lies: a slot, the slot that it is a window on, and its layout if known."""
+    """Where a value lies: a slot, and its layout if known."""
 
-    __slots__ = ("layout", "offset", "root", "slot")
+    __slots__ = ("layout", "slot")
 
-    def __init__(self, slot: int, root: Var, layout: Any, offset: int = 0) -> None:
+    def __init__(self, slot: int, layout: Any) -> None:
         self.slot = slot
-        self.root = root
         self.layout = layout
-        self.offset = offset
 
 
 class _Lowering:
     def __init__(self, program: Program, layouts: Mapping[Var, Strides]) -> None:
         self.program = program
-        self.layouts = layouts
+        self.layouts: dict[Var, Strides] = {**layouts}
+        for capture in program.captures:
+            self.layouts[capture.var] = tuple(capture.data.strides)
         self.slots: list[Any] = []
         self.bound: list[tuple[int, Any]] = []
         self.places: dict[Var, _Place] = {}
@@ -109,10 +108,9 @@ class _Lowering:
         self.block_slots: list[list[int]] = []
         self.first: list[int] = []
         self.bytes: list[int] = []
-        # For views, what they are views of; for values, the last equation that reads them as such.
-        self.views = {
-            one.outputs[0]: one.inputs[0] for one in program.equations if _is_view(one.kernel)
-        }
+        self.layouts_of: dict[Var, Any] = {}
+        self.views: dict[Var, Var] = {}  # what each window is a window on
+        self.steps: list[Any] = [self._prepared(one) for one in program.equations]
         self.last_read = {var: at for at, one in enumerate(program.equations) for var in one.inputs}
         self.last_use = self._last_uses()
         self.in_place = self._in_place_writes()
@@ -120,21 +118,50 @@ class _Lowering:
 
     # What is known before -------------------------------------------------------------------------
 
+    def _prepared(self, equation: Equation) -> Any:
+        """The native step of an equation, None if it has none or is a view; notes its layouts."""
+        kernel = equation.kernel
+        if _is_view(kernel):
+            (source,), (var,) = equation.inputs, equation.outputs
+            base = self._layout(source)
+            layouts = None if base is None else view_layouts(kernel, base)
+            if layouts is not None:
+                self.layouts_of[var] = layouts[0]
+                self.views[var] = source
+                return None
+        inputs = tuple([var.spec for var in equation.inputs])
+        outputs = tuple([var.spec for var in equation.outputs])
+        device = outputs[0].device
+        if isinstance(kernel, kernels.Reshape):
+            # Strides do not allow a view: a dense copy, which is then seen under the new shape.
+            return device.prepare_step(kernels.Copy(), inputs, inputs)
+        step = device.prepare_step(kernel, inputs, outputs)
+        if step is None:
+            self.layouts_of.update(dict.fromkeys(equation.outputs, None))
+        return step
+
+    def _layout(self, var: Var) -> Any:
+        """The layout of a value; None for what a callback gives, which may have any."""
+        if var not in self.layouts_of:
+            strides = self.layouts.get(var)
+            self.layouts_of[var] = layout_of(var.spec.shape, strides)
+        return self.layouts_of[var]
+
     def _last_uses(self) -> dict[Var, int]:
         """The last equation that needs the memory of each value, its views' uses included."""
-        roots: dict[Var, Var] = {}
         last: dict[Var, int] = {}
         for at, one in enumerate(self.program.equations):
-            for var in one.inputs:
-                last[roots.get(var, var)] = at
-            if _is_view(one.kernel):
-                roots[one.outputs[0]] = roots.get(one.inputs[0], one.inputs[0])
-            for var in one.outputs:
-                last[roots.get(var, var)] = at
+            for var in (*one.inputs, *one.outputs):
+                last[self._root(var)] = at
         end = len(self.program.equations)
         for var in self.program.results():
-            last[roots.get(var, var)] = end
+            last[self._root(var)] = end
         return last
+
+    def _root(self, var: Var) -> Var:
+        while var in self.views:
+            var = self.views[var]
+        return var
 
     def _in_place_writes(self) -> dict[Var, Var]:
         """For values that may be computed where they are to be written: the target."""
@@ -159,10 +186,11 @@ class _Lowering:
         return not any(self._window_on(var, target) for var in equation.inputs if var is not target)
 
     def _window_on(self, var: Var, target: Var) -> bool:
-        base = self.views.get(var)
-        while base is not None and base is not target:
-            base = self.views.get(base)
-        return base is target
+        while var in self.views:
+            var = self.views[var]
+            if var is target:
+                return True
+        return False
 
     # Lowering -------------------------------------------------------------------------------------
 
@@ -171,7 +199,7 @@ class _Lowering:
         for var in program.inputs:
             strides = self.layouts[var]
             slot = self._slot(("input", var.spec.dtype.code, var.spec.shape, strides))
-            self.places[var] = _Place(slot, var, layout_of(var.spec.shape, strides))
+            self.places[var] = _Place(slot, layout_of(var.spec.shape, strides))
         for capture in program.captures:
             self._bind(capture.var, capture.data)
         for host in program.hosts:
@@ -198,90 +226,69 @@ class _Lowering:
     def _bind(self, var: Var, array: Any) -> None:
         slot = self._slot(("bound",))
         self.bound.append((slot, array))
-        self.places[var] = _Place(slot, var, layout_of(var.spec.shape, array.strides))
+        self.places[var] = _Place(slot, layout_of(var.spec.shape, array.strides))
 
     def _equation(self, at: int, equation: Equation) -> None:
-        if _is_view(equation.kernel) and self._view(equation):
+        if equation.outputs[0] in self.views:
+            self._view(equation)
             self.rows.append(Row(equation, "view"))
             return
-        device = equation.outputs[0].spec.device
+        sources = [self.places[var].slot for var in equation.inputs]
+        step = self.steps[at]
+        if step is None:
+            self._call(at, equation, sources)
+            return
+        targets = [self._output(at, equation, var, step.in_place) for var in equation.outputs]
+        if isinstance(equation.kernel, kernels.Reshape):
+            spec = equation.inputs[0].spec
+            dense = spec_strides(spec)
+            targets = [self._slot(("view", targets[0], spec.dtype.code, 0, spec.shape, dense))]
+        self.instructions.append(("step", step, sources, targets))
+        dying = self._dying(at)
+        if dying:
+            self.instructions.append(("free", dying))
+        self.rows.append(Row(equation, "step"))
+
+    def _call(self, at: int, equation: Equation, sources: list[int]) -> None:
         inputs = tuple([var.spec for var in equation.inputs])
         outputs = tuple([var.spec for var in equation.outputs])
-        kernel = equation.kernel
-        if isinstance(kernel, kernels.Reshape):
-            self._reshape_copy(at, equation, device)
-            return
-        step = device.prepare_step(kernel, inputs, outputs)
-        sources = [self.places[var].slot for var in equation.inputs]
-        if step is not None:
-            targets = [self._output(at, equation, var, step.in_place) for var in equation.outputs]
-            self.instructions.append(("step", step, sources, targets))
-            dying = self._dying(at)
-            if dying:
-                self.instructions.append(("free", dying))
-            self.rows.append(Row(equation, "step"))
-            return
-        run = device.prepare(kernel, inputs, outputs)
+        run = outputs[0].device.prepare(equation.kernel, inputs, outputs)
         targets = [self._callback_output(var) for var in equation.outputs]
         self.instructions.append(("call", run, sources, targets, self._dying(at)))
         self.rows.append(Row(equation, "call"))
 
-    def _view(self, equation: Equation) -> bool:
-        source = self.places[equation.inputs[0]]
-        if source.layout is None:
-            return False
-        layouts = view_layouts(equation.kernel, source.layout)
-        if layouts is None:
-            return False
-        (layout,) = layouts
+    def _view(self, equation: Equation) -> None:
+        (source,), (var,) = equation.inputs, equation.outputs
+        base = self.places[source]
         offset = 0
         if isinstance(equation.kernel, kernels.Slice):
-            starts = equation.kernel.starts
+            strides = base.layout.strides
             offset = sum(
-                start * stride for start, stride in zip(starts, source.layout.strides, strict=True)
+                start * stride
+                for start, stride in zip(equation.kernel.starts, strides, strict=True)
             )
-        (var,) = equation.outputs
-        spec = var.spec
-        strides = tuple(layout.strides)
-        slot = self._slot(("view", source.slot, spec.dtype.code, offset, spec.shape, strides))
-        self.places[var] = _Place(slot, source.root, layout, offset)
-        return True
-
-    def _reshape_copy(self, at: int, equation: Equation, device: Device) -> None:
-        """A reshape that strides do not allow: a dense copy, seen under the new shape."""
-        (source,), (var,) = equation.inputs, equation.outputs
-        copy = device.prepare_step(kernels.Copy(), (source.spec,), (source.spec,))
-        run = device.prepare(equation.kernel, (source.spec,), (var.spec,))
-        if copy is None or self.places[source].layout is None:
-            slots = [self._callback_output(var)]
-            self.instructions.append(
-                ("call", run, [self.places[source].slot], slots, self._dying(at))
-            )
-            self.rows.append(Row(equation, "call"))
-            return
-        target = self._output(at, equation, var, False)
-        spec = source.spec
-        strides = tuple(layout_of(spec.shape).strides)
-        window = self._slot(("view", target, spec.dtype.code, 0, spec.shape, strides))
-        self.instructions.append(("step", copy, [self.places[source].slot], [window]))
-        self.rows.append(Row(equation, "step"))
+        spec, layout = var.spec, self.layouts_of[var]
+        slot = self._slot(
+            ("view", base.slot, spec.dtype.code, offset, spec.shape, tuple(layout.strides))
+        )
+        self.places[var] = _Place(slot, layout)
 
     def _output(self, at: int, equation: Equation, var: Var, in_place: bool) -> int:
         """The slot of a value that a step computes: where it is wanted, or in the arena."""
         target = self.in_place.get(var)
         if target is not None and self._fits(equation, target):
             place = self.places[target]
-            self.places[var] = _Place(place.slot, var, place.layout)
+            self.places[var] = _Place(place.slot, place.layout)
             return place.slot
         self.in_place.pop(var, None)
         spec = var.spec
         layout = layout_of(spec.shape)
         if var in self.wanted:
             slot = self._slot(("fresh", spec.dtype.code, spec.shape))
-            self.places[var] = _Place(slot, var, layout)
+            self.places[var] = _Place(slot, layout)
             return slot
         slot = self._slot(["planned", spec.dtype.code, spec.shape, 0])
-        self.places[var] = _Place(slot, var, layout)
+        self.places[var] = _Place(slot, layout)
         block = self._dying_input(at, equation, var) if in_place else None
         if block is None:
             block = len(self.first)
@@ -312,10 +319,10 @@ class _Lowering:
         self.in_place.pop(var, None)
         if var in self.wanted:
             slot = self._slot(("fresh", var.spec.dtype.code, var.spec.shape))
-            self.places[var] = _Place(slot, var, layout_of(var.spec.shape))
+            self.places[var] = _Place(slot, layout_of(var.spec.shape))
         else:
             slot = self._slot(("dynamic", var.spec.dtype.code))
-            self.places[var] = _Place(slot, var, None)
+            self.places[var] = _Place(slot, None)
         return slot
 
     def _dying(self, at: int) -> list[int]:
