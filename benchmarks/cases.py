@@ -29,6 +29,12 @@ CASES = [
     Case("add_grad", "add, 10 elements, with grad", 1.2, calls=1000),
     Case("chain", "chain of 100 small ops, forward + backward, per op", 1.6, calls=100),
     Case("gelu_chain", "gelu(x*w+b)*s, 10^6 floats, eager", 2.5),
+    Case("unary_mish", "mish of 10^6, forward + backward", 1.5),
+    Case("unary_softplus", "softplus of 10^6, forward + backward", 1.2),
+    Case("unary_hardswish", "hardswish of 10^6, forward + backward", 1.2),
+    Case("unary_atan", "atan of 10^6, forward + backward", 1.0),
+    Case("unary_lgamma", "lgamma of 10^6, forward + backward", 1.0),
+    Case("unary_erfinv", "erfinv of 10^6, forward + backward", 1.0),
     Case("sum_0", "sum over axis 0 of 4096x1024", 1.0),
     Case("sum_1", "sum over axis 1 of 4096x1024", 1.0),
     Case("mean_0", "mean over axis 0 of 4096x1024", 1.0),
@@ -121,6 +127,11 @@ def inputs(name: str) -> Arrays:
         return {"x": normal(1000, 1000), "w": normal(1000), "b": normal(1000), "s": normal(1000)}
     if name == "softmax":
         return {"x": normal(4096, 1024), "grad": normal(4096, 1024)}
+    if name.startswith("unary_"):
+        # Within reach of each: (-1, 1) for erfinv, positive for lgamma.
+        plain = normal(1_000_000)
+        reach = {"unary_erfinv": np.tanh(plain), "unary_lgamma": 3 * np.abs(plain) + 0.1}
+        return {"x": reach.get(name, plain), "grad": normal(1_000_000)}
     if "_norm" in name:
         shape = NORM_SHAPES[name]
         channels = shape[-1] if name.startswith(("layer", "rms")) else shape[1]

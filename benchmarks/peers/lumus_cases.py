@@ -28,6 +28,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _chain(tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
+    if name.startswith("unary_"):
+        return _unary(name.removeprefix("unary_"), tensors)
     if name in POOLS:
         return _pool(name, tensors)
     if "_norm" in name:
@@ -97,6 +99,12 @@ def _chain(leaf: Any) -> Made:
 def _softmax(t: dict[str, Any]) -> Made:
     x, grad = t["x"].requires_grad_(), t["grad"]
     return lambda: x.softmax(axis=-1).backward(grad)[x], lambda result: float(result[0, 0])
+
+
+def _unary(name: str, t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+    function = getattr(lm, name)
+    return lambda: function(x).backward(grad)[x], lambda result: float(result[0])
 
 
 def _pool(name: str, t: dict[str, Any]) -> Made:

@@ -29,6 +29,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _chain(tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
+    if name.startswith("unary_"):
+        return _unary(name.removeprefix("unary_"), tensors)
     if name in POOLS:
         return _pool(name, tensors)
     if "_norm" in name:
@@ -102,6 +104,18 @@ def _softmax(t: dict[str, Any]) -> Made:
         return x.grad
 
     return call, lambda result: result[0, 0].item()
+
+
+def _unary(name: str, t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+    function = getattr(torch.nn.functional, name, None) or getattr(torch, name)
+
+    def call() -> Any:
+        x.grad = None
+        function(x).backward(grad)
+        return x.grad
+
+    return call, lambda result: result[0].item()
 
 
 def _pool(name: str, t: dict[str, Any]) -> Made:
