@@ -55,6 +55,8 @@ CASES = [
     Case("batch_norm", "batch norm 32x64x56x56, training, forward + backward", 1.3),
     Case("batch_norm_small", "batch norm 32x16x32x32, training, forward + backward", 1.3),
     Case("batch_norm_flat", "batch norm 512x256, training, forward + backward", 1.1),
+    Case("loss_rows", "cross-entropy 4096x1024, forward + backward", 1.5),
+    Case("loss_small", "cross-entropy 64x10, forward + backward", 1.5),
     Case("transpose", "transpose + copy 4096x4096", 2.5),
     Case("matmul_mlp", "matmul 64x784x512", 0.9),
     Case("matmul_gpt", "matmul 512x384x1536", 0.9),
@@ -137,6 +139,9 @@ def inputs(name: str) -> Arrays:
         channels = shape[-1] if name.startswith(("layer", "rms")) else shape[1]
         arrays = {"x": normal(*shape), "grad": normal(*shape)}
         return arrays | {"weight": normal(channels), "bias": normal(channels)}
+    if name.startswith("loss_"):
+        rows, classes = (4096, 1024) if name == "loss_rows" else (64, 10)
+        return {"x": normal(rows, classes), "targets": random.integers(0, classes, rows)}
     if name in ("argmax", *LINES):
         return {"x": normal(1_000_000)}
     if name == "transpose":

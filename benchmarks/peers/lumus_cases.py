@@ -34,6 +34,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _pool(name, tensors)
     if "_norm" in name:
         return _norm(name, tensors)
+    if name.startswith("loss_"):
+        return _cross_entropy(tensors)
     if name == "adam":
         return _adam(tensors)
     call = _plain(name, tensors)
@@ -105,6 +107,12 @@ def _unary(name: str, t: dict[str, Any]) -> Made:
     x, grad = t["x"].requires_grad_(), t["grad"]
     function = getattr(lm, name)
     return lambda: function(x).backward(grad)[x], lambda result: float(result[0])
+
+
+def _cross_entropy(t: dict[str, Any]) -> Made:
+    x, targets = t["x"].requires_grad_(), t["targets"]
+    loss = lm.nn.functional.cross_entropy
+    return lambda: loss(x, targets).backward()[x], lambda result: float(result[0, 0])
 
 
 def _pool(name: str, t: dict[str, Any]) -> Made:

@@ -35,6 +35,8 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _pool(name, tensors)
     if "_norm" in name:
         return _norm(name, tensors)
+    if name.startswith("loss_"):
+        return _cross_entropy(tensors)
     if name == "adam":
         return _adam(tensors)
     call = torch.no_grad()(_plain(name, tensors))
@@ -116,6 +118,17 @@ def _unary(name: str, t: dict[str, Any]) -> Made:
         return x.grad
 
     return call, lambda result: result[0].item()
+
+
+def _cross_entropy(t: dict[str, Any]) -> Made:
+    x, targets = t["x"].requires_grad_(), t["targets"]
+
+    def call() -> Any:
+        x.grad = None
+        torch.nn.functional.cross_entropy(x, targets).backward()
+        return x.grad
+
+    return call, lambda result: result[0, 0].item()
 
 
 def _pool(name: str, t: dict[str, Any]) -> Made:
