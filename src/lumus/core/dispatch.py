@@ -43,15 +43,15 @@ def apply_any(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     """`apply` in full, for every case."""
     plan = find_plan(name, *inputs, **attrs)
     mode = MODE.get()
-    if mode.interpreter is None:
-        try:
+    try:
+        if mode.interpreter is None:
             data = plan.run(*[tensor.data for tensor in inputs])
-        except _native.IndexOutOfRange as error:
-            raise index_error(name, error) from None
-        except MemoryError:
-            raise out_of_memory(name, plan.output) from None
-    else:
-        data = mode.interpreter.run(plan, inputs)
+        else:
+            data = mode.interpreter.run(plan, inputs)
+    except _native.IndexOutOfRange as error:
+        raise index_error(name, error) from None
+    except MemoryError:
+        raise out_of_memory(name, plan.output) from None
     return finish(plan, inputs, data, mode)
 
 

@@ -7,29 +7,44 @@ One context variable holds it all, so that an op asks once; context variables ar
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lumus.core.plan import Plan
+    from lumus.core.record import Node, Record
     from lumus.core.tensor import Tensor
 
 
-class Interpreter(Protocol):
-    """One way to run an op whose plan is made. Eager execution is the absence of one.
+class Interpreter:
+    """One way to run an op whose plan is made: this one as if there were none, eagerly.
 
-    Values are whatever the interpreter says they are: what `run` returns becomes the `data` of the
-    new tensors. Recording happens above, so an interpreter knows nothing of gradients.
+    Others override what they do otherwise. Values are whatever the interpreter says they are: what
+    `run` returns becomes the `data` of the new tensors. Recording happens above, so an interpreter
+    need know nothing of gradients.
     """
+
+    has_values: bool = True
+    """Whether data have elements that can be looked at now; a tracer's have none."""
 
     def run(self, plan: Plan, inputs: tuple[Tensor[Any], ...]) -> Any:
         """The data of the output (a tuple if the op has several)."""
-        ...
+        return plan.run(*[tensor.data for tensor in inputs])
 
     def run_into(
         self, plan: Plan, outputs: tuple[Tensor[Any], ...], inputs: tuple[Tensor[Any], ...]
     ) -> None:
         """Writes the outputs of an op into the memory of existing tensors."""
-        ...
+        plan.into([tensor.data for tensor in outputs], [tensor.data for tensor in inputs])
+
+    def vjp(
+        self, node: Node, record: Record, grads: tuple[Tensor[Any] | None, ...]
+    ) -> tuple[Tensor[Any] | None, ...]:
+        """The gradients of the inputs of `node`, whose record is `record`, in a backward pass.
+
+        The ops of the vjp go through `run` as all do; this tells whose gradient they compute.
+        """
+        given: tuple[Any, ...] = grads
+        return record.vjp(*given)
 
 
 class Mode:
@@ -50,6 +65,11 @@ class Mode:
         self.outer = outer  # what a block that set this one returns to
         # Whether an op that meets a tensor of a graph has anything to do about it.
         self.tracks = records or notes_cuts
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the elements of tensors can be looked at now."""
+        return self.interpreter is None or self.interpreter.has_values
 
     def with_(self, *, records: bool, notes_cuts: bool) -> Mode:
         """The same interpreter with recording set otherwise."""
