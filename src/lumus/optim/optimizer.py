@@ -16,10 +16,11 @@ from lumus.core.dtypes import DType, float32, is_half
 from lumus.core.kinds import Float
 from lumus.core.mode import MODE
 from lumus.core.record import Leaf
+from lumus.core.site import describe
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
 from lumus.core.write import check_writable
-from lumus.errors import ArgumentError, GradientError, StateError
+from lumus.errors import ArgumentError, GradientError, NonFiniteError, StateError
 from lumus.ops.create.full import zeros
 
 Parameters = Iterable[Tensor[Float]] | Iterable[Mapping[str, Any]]
@@ -99,7 +100,11 @@ class Optimizer(ABC):
             for place, options, parameter in due:
                 state = self.state.setdefault(place, {"step": 0})
                 state["step"] += 1
-                self.update(parameter, grads.take(parameter), state, options)
+                try:
+                    self.update(parameter, grads.take(parameter), state, options)
+                except NonFiniteError as error:
+                    _tell_parameter(error, place, parameter)
+                    raise
         self._numbers.clear()
 
     @abstractmethod
@@ -202,6 +207,14 @@ class Optimizer(ABC):
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value}" for key, value in self.groups[0].options.items())
         return f"{type(self).__name__}({len(self._places)} parameters, {options})"
+
+
+def _tell_parameter(error: NonFiniteError, place: int, parameter: Tensor[Float]) -> None:
+    node = parameter.node
+    made = "" if node is None else f", created at {describe(node.site)}"
+    before = "; those before it have been updated" if place else ""
+    error.message += f"\n  parameter {place} of the optimiser: {parameter.spec!r}{made}{before}"
+    error.parameter = place
 
 
 def check_number(
