@@ -43,6 +43,7 @@ CASES = [
     Case("max_1", "max over axis 1 of 4096x1024", 1.0),
     Case("argmax", "argmax of 10^6", 5.0),
     Case("argsort", "argsort of 10^6", 5.0),
+    Case("cummax", "cummax of 10^6", 1.5),
     Case("cumsum", "cumsum of 10^6", 1.0),
     Case("norm", "2-norm of 10^6", 1.0),
     Case("sort", "sort of 10^6, values alone", 10.0),
@@ -113,7 +114,7 @@ NORM_SHAPES = {
 LAYERS = ("conv_", "attention_", "embedding", "lstm")
 
 # Calls of one long line, spelled by each library in a table of its own.
-LINES = ("argsort", "cumsum", "norm", "sort", "topk")
+LINES = ("argsort", "cummax", "cumsum", "norm", "sort", "topk")
 
 
 def inputs(name: str) -> Arrays:

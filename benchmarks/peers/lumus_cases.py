@@ -49,6 +49,7 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
 
 LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "argsort": lambda x: x.argsort,
+    "cummax": lambda x: lambda: x.cummax()[0],
     "cumsum": lambda x: x.cumsum,
     "norm": lambda x: x.norm,
     "sort": lambda x: x.sort,

@@ -45,6 +45,7 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
 
 LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "argsort": lambda x: lambda: x.argsort(stable=True),
+    "cummax": lambda x: lambda: x.cummax(0).values,
     "cumsum": lambda x: lambda: x.cumsum(0),
     "norm": lambda x: lambda: x.norm(),
     "sort": lambda x: lambda: x.sort().values,
