@@ -29,6 +29,12 @@ CASES = [
     Case("add_grad", "add, 10 elements, with grad", 1.2, calls=1000),
     Case("chain", "chain of 100 small ops, forward + backward, per op", 1.6, calls=100),
     Case("gelu_chain", "gelu(x*w+b)*s, 10^6 floats, eager", 2.5),
+    Case("unary_mish", "mish of 10^6, forward + backward", 1.5),
+    Case("unary_softplus", "softplus of 10^6, forward + backward", 1.2),
+    Case("unary_hardswish", "hardswish of 10^6, forward + backward", 1.2),
+    Case("unary_atan", "atan of 10^6, forward + backward", 1.0),
+    Case("unary_lgamma", "lgamma of 10^6, forward + backward", 1.0),
+    Case("unary_erfinv", "erfinv of 10^6, forward + backward", 1.0),
     Case("sum_0", "sum over axis 0 of 4096x1024", 1.0),
     Case("sum_1", "sum over axis 1 of 4096x1024", 1.0),
     Case("mean_0", "mean over axis 0 of 4096x1024", 1.0),
@@ -37,6 +43,7 @@ CASES = [
     Case("max_1", "max over axis 1 of 4096x1024", 1.0),
     Case("argmax", "argmax of 10^6", 5.0),
     Case("argsort", "argsort of 10^6", 5.0),
+    Case("cummax", "cummax of 10^6", 1.5),
     Case("cumsum", "cumsum of 10^6", 1.0),
     Case("norm", "2-norm of 10^6", 1.0),
     Case("sort", "sort of 10^6, values alone", 10.0),
@@ -49,6 +56,8 @@ CASES = [
     Case("batch_norm", "batch norm 32x64x56x56, training, forward + backward", 1.3),
     Case("batch_norm_small", "batch norm 32x16x32x32, training, forward + backward", 1.3),
     Case("batch_norm_flat", "batch norm 512x256, training, forward + backward", 1.1),
+    Case("loss_rows", "cross-entropy 4096x1024, forward + backward", 1.5),
+    Case("loss_small", "cross-entropy 64x10, forward + backward", 1.5),
     Case("transpose", "transpose + copy 4096x4096", 2.5),
     Case("matmul_mlp", "matmul 64x784x512", 0.9),
     Case("matmul_gpt", "matmul 512x384x1536", 0.9),
@@ -105,7 +114,7 @@ NORM_SHAPES = {
 LAYERS = ("conv_", "attention_", "embedding", "lstm")
 
 # Calls of one long line, spelled by each library in a table of its own.
-LINES = ("argsort", "cumsum", "norm", "sort", "topk")
+LINES = ("argsort", "cummax", "cumsum", "norm", "sort", "topk")
 
 
 def inputs(name: str) -> Arrays:
@@ -121,11 +130,19 @@ def inputs(name: str) -> Arrays:
         return {"x": normal(1000, 1000), "w": normal(1000), "b": normal(1000), "s": normal(1000)}
     if name == "softmax":
         return {"x": normal(4096, 1024), "grad": normal(4096, 1024)}
+    if name.startswith("unary_"):
+        # Within reach of each: (-1, 1) for erfinv, positive for lgamma.
+        plain = normal(1_000_000)
+        reach = {"unary_erfinv": np.tanh(plain), "unary_lgamma": 3 * np.abs(plain) + 0.1}
+        return {"x": reach.get(name, plain), "grad": normal(1_000_000)}
     if "_norm" in name:
         shape = NORM_SHAPES[name]
         channels = shape[-1] if name.startswith(("layer", "rms")) else shape[1]
         arrays = {"x": normal(*shape), "grad": normal(*shape)}
         return arrays | {"weight": normal(channels), "bias": normal(channels)}
+    if name.startswith("loss_"):
+        rows, classes = (4096, 1024) if name == "loss_rows" else (64, 10)
+        return {"x": normal(rows, classes), "targets": random.integers(0, classes, rows)}
     if name in ("argmax", *LINES):
         return {"x": normal(1_000_000)}
     if name == "transpose":

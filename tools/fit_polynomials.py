@@ -290,6 +290,10 @@ def special_fits() -> list[Fit]:
             *near("-0.7501", "0.7501"), of_root("3.25"), relative_to(of_root("3.25"))),
         Fit("kErfinvFarther", "erfinv(x) = x P(sqrt(w) - 5), 16 <= w <= 36.1", False, 18,
             *near("-1.0001", "1.01"), of_root("5"), relative_to(of_root("5"))),
+        Fit("kErfinvNearInF64", "erfinv(x) = x P(w - 3.125), for float32 results", False, 11,
+            *near("-3.125", "3.125"), of_middle, relative_to(of_middle)),
+        Fit("kErfinvFarInF64", "erfinv(x) = x P(sqrt(w) - 3.25), for float32 results", False, 9,
+            *near("-0.7501", "0.7501"), of_root("3.25"), relative_to(of_root("3.25"))),
         Fit("kLgamma", "lgamma(x) = (x - 1) (x - 2) P(x - 1.75), 1 <= x <= 2.5", False, 24,
             *near("-0.7501", "0.7501"), lgamma_ratio, relative_to(lgamma_ratio)),
         Fit("kLgammaTail", "lgamma(x) = (x - 1/2) log(x) - x + log(2 pi) / 2 + P(1 / x^2) / x, "

@@ -35,6 +35,7 @@ NAMESPACES: tuple[tuple[str, str], ...] = (
     ("lumus.nn.functional", "The functions behind layers and losses"),
     ("lumus.nn", "Layers and losses as modules"),
     ("lumus.optim", "Optimisers"),
+    ("lumus.inspect", "Looking at values and graphs"),
 )
 
 

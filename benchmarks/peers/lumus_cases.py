@@ -28,10 +28,14 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _chain(tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
+    if name.startswith("unary_"):
+        return _unary(name.removeprefix("unary_"), tensors)
     if name in POOLS:
         return _pool(name, tensors)
     if "_norm" in name:
         return _norm(name, tensors)
+    if name.startswith("loss_"):
+        return _cross_entropy(tensors)
     if name == "adam":
         return _adam(tensors)
     call = _plain(name, tensors)
@@ -45,6 +49,7 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
 
 LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "argsort": lambda x: x.argsort,
+    "cummax": lambda x: lambda: x.cummax()[0],
     "cumsum": lambda x: x.cumsum,
     "norm": lambda x: x.norm,
     "sort": lambda x: x.sort,
@@ -97,6 +102,18 @@ def _chain(leaf: Any) -> Made:
 def _softmax(t: dict[str, Any]) -> Made:
     x, grad = t["x"].requires_grad_(), t["grad"]
     return lambda: x.softmax(axis=-1).backward(grad)[x], lambda result: float(result[0, 0])
+
+
+def _unary(name: str, t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+    function = getattr(lm, name)
+    return lambda: function(x).backward(grad)[x], lambda result: float(result[0])
+
+
+def _cross_entropy(t: dict[str, Any]) -> Made:
+    x, targets = t["x"].requires_grad_(), t["targets"]
+    loss = lm.nn.functional.cross_entropy
+    return lambda: loss(x, targets).backward()[x], lambda result: float(result[0, 0])
 
 
 def _pool(name: str, t: dict[str, Any]) -> Made:

@@ -29,10 +29,14 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
         return _chain(tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
+    if name.startswith("unary_"):
+        return _unary(name.removeprefix("unary_"), tensors)
     if name in POOLS:
         return _pool(name, tensors)
     if "_norm" in name:
         return _norm(name, tensors)
+    if name.startswith("loss_"):
+        return _cross_entropy(tensors)
     if name == "adam":
         return _adam(tensors)
     call = torch.no_grad()(_plain(name, tensors))
@@ -41,6 +45,7 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
 
 LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "argsort": lambda x: lambda: x.argsort(stable=True),
+    "cummax": lambda x: lambda: x.cummax(0).values,
     "cumsum": lambda x: lambda: x.cumsum(0),
     "norm": lambda x: lambda: x.norm(),
     "sort": lambda x: lambda: x.sort().values,
@@ -99,6 +104,29 @@ def _softmax(t: dict[str, Any]) -> Made:
     def call() -> Any:
         x.grad = None
         torch.softmax(x, -1).backward(grad)
+        return x.grad
+
+    return call, lambda result: result[0, 0].item()
+
+
+def _unary(name: str, t: dict[str, Any]) -> Made:
+    x, grad = t["x"].requires_grad_(), t["grad"]
+    function = getattr(torch.nn.functional, name, None) or getattr(torch, name)
+
+    def call() -> Any:
+        x.grad = None
+        function(x).backward(grad)
+        return x.grad
+
+    return call, lambda result: result[0].item()
+
+
+def _cross_entropy(t: dict[str, Any]) -> Made:
+    x, targets = t["x"].requires_grad_(), t["targets"]
+
+    def call() -> Any:
+        x.grad = None
+        torch.nn.functional.cross_entropy(x, targets).backward()
         return x.grad
 
     return call, lambda result: result[0, 0].item()

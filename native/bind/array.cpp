@@ -274,8 +274,7 @@ void bind_array(nb::module_& m) {
       .def_prop_ro("is_whole", is_whole)
       .def_prop_ro("readonly", [](const Array& a) { return a.readonly || a.storage->readonly(); })
       .def_prop_ro("version", [](const Array& a) { return a.storage->version(); })
-      .def_prop_ro("storage_id",
-                   [](const Array& a) { return reinterpret_cast<std::uintptr_t>(a.storage.get()); })
+      .def_prop_ro("storage_id", [](const Array& a) { return a.storage->serial(); })
       .def_prop_ro("address",
                    [](const Array& a) { return reinterpret_cast<std::uintptr_t>(a.view.data); })
       .def_prop_ro("use_count", [](const Array& a) { return a.storage->use_count(); })

@@ -210,6 +210,20 @@ constexpr double kErfinvFarther[] = {
     0x1.391174176cee2p-34, 0x1.797075d8409dp-35,   -0x1.6ca5c7801dbc7p-36,
 };
 
+// erfinv(x) = x P(w - 3.125), for float32 results; error 2^-28.0.
+constexpr double kErfinvNearInF64[] = {
+    0x1.a755e7dcda4ecp+0,   0x1.ebd80b848b4afp-3,   -0x1.8b6cc9c73bde1p-8,  -0x1.8452a94ad4239p-11,
+    0x1.87b3ae524479ap-13,  -0x1.d29ae0d965343p-17, -0x1.73dca57504dd6p-20, 0x1.cdf24a881c9adp-22,
+    -0x1.ae0b22e25b3d8p-26, -0x1.5d728e7567e7ep-28, 0x1.71f9128baaa6p-31,   0x1.3e55c62f4a25ep-36,
+};
+
+// erfinv(x) = x P(sqrt(w) - 3.25), for float32 results; error 2^-29.3.
+constexpr double kErfinvFarInF64[] = {
+    0x1.8abcc377a4b44p+1,   0x1.0158a72805451p+0,   0x1.60038a6bec7ffp-8,  -0x1.ebbe777b0831ep-9,
+    0x1.45d07481d11cep-9,   -0x1.b9958c01616fdp-10, 0x1.017f0cf930e2ap-10, -0x1.80bf40373c9aap-12,
+    -0x1.374662d7c8cc3p-15, 0x1.6855d550ec6afp-14,
+};
+
 // lgamma(x) = (x - 1) (x - 2) P(x - 1.75), 1 <= x <= 2.5; error 2^-54.6.
 constexpr double kLgamma[] = {
     0x1.ccf151e09cde8p-2,  -0x1.e965863079468p-4,  0x1.6cb62517118d6p-5,   -0x1.382e176f61aa4p-6,

@@ -76,6 +76,17 @@ LUMUS_INLINE f64v erfinv(f64v x) {
   const f64v edge = a == 1.0 ? f64_constant(kInfinityF64) : f64_constant(kNanF64);
   return a < 1.0 ? x * ratio : copysign(edge, x);
 }
-LUMUS_THROUGH_F64(erfinv, erfinv)
+// In float32 1 - |x| is at least 2^-24 or 0, so that w stays below 16.
+LUMUS_INLINE f64v erfinv_for_f32(f64v x) {
+  const f64v a = absolute(x);
+  const f64v w = -log_for_f32((1.0 - a) * (1.0 + a));
+  f64v ratio = polynomial(w - 3.125, kErfinvNearInF64);
+  if (any(w > 6.25)) {
+    ratio = w > 6.25 ? polynomial(sqrt(w) - 3.25, kErfinvFarInF64) : ratio;
+  }
+  const f64v edge = a == 1.0 ? f64_constant(kInfinityF64) : f64_constant(kNanF64);
+  return a < 1.0 ? x * ratio : copysign(edge, x);
+}
+LUMUS_THROUGH_F64(erfinv, erfinv_for_f32)
 
 }  // namespace lumus::LUMUS_ISA

@@ -6,7 +6,8 @@
 // digamma: likewise, on [1, 2] as (x - root) P(x), and the steps add 1 / x, as one quotient.
 // Negative arguments are reflected; their zeros lie where large terms cancel, so there the error is
 // small beside those terms (at least 1), not beside the result.
-// zeta(s, q): ten terms of the sum, then the formula of Euler and Maclaurin.
+// zeta(s, q): ten terms of the sum, then the formula of Euler and Maclaurin. The exponents 2, 3 and
+// 4, those of the first derivatives of digamma, go by products, others by pow.
 #pragma once
 
 #include "kernels/math_basic.h"
@@ -109,6 +110,30 @@ LUMUS_INLINE F64Digamma digamma_parts(f64v x) {
 
 // ---- zeta ---------------------------------------------------------------------------------------
 
+// The sum of (q + k)^-s over k < 10, and (q + 10)^(1 - s).
+struct F64ZetaParts {
+  f64v sum, whole;
+};
+// For s of 2, 3 or 4, and q whose fourth power does not overflow.
+LUMUS_INLINE F64ZetaParts zeta_parts_by_products(f64v s, f64v q) {
+  const i64v is_square = s == 2.0, is_cube = s == 3.0;
+  f64v sum = {};
+  for (int k = 0; k < 10; ++k) {
+    const f64v x = q + static_cast<double>(k);
+    const f64v square = x * x;
+    sum = sum + 1.0 / (is_square ? square : square * (is_cube ? x : square));
+  }
+  const f64v inverse = 1.0 / (q + 10.0), square = inverse * inverse;
+  return {sum, is_square ? inverse : is_cube ? square : square * inverse};
+}
+[[maybe_unused]] static __attribute__((noinline)) F64ZetaParts zeta_parts_by_powers(f64v s,
+                                                                                    f64v q) {
+  f64v sum = {};
+#pragma GCC unroll 1
+  for (int k = 0; k < 10; ++k) sum = sum + pow(q + static_cast<double>(k), -s);
+  return {sum, pow(q + 10.0, 1.0 - s)};
+}
+
 // The sum of (q + k)^-s over all k >= 0, for q > 0 and s > 1.
 [[maybe_unused]] static __attribute__((noinline)) f64v zeta_of_positive(f64v s, f64v q) {
   // B(2 j) / (2 j)! for j = 1, 2, ...
@@ -116,21 +141,25 @@ LUMUS_INLINE F64Digamma digamma_parts(f64v x) {
       0x1.5555555555555p-4,  -0x1.6c16c16c16c17p-10, 0x1.1566abc011567p-15, -0x1.bbd779334ef0bp-21,
       0x1.66a8f2bf70ebep-26, -0x1.22805d644267fp-31, 0x1.d6db2c4e09162p-37, -0x1.7da4e1f79955cp-42,
       0x1.355871d652e9ep-47, -0x1.f57d968caacf1p-53, 0x1.967e1f09c376fp-58, -0x1.497d9033a2b5cp-63};
-  f64v sum = pow(q, -s);
-#pragma GCC unroll 1
-  for (int k = 1; k < 10; ++k) sum = sum + pow(q + static_cast<double>(k), -s);
-  const f64v a = q + 10.0;
-  const f64v whole = pow(a, 1.0 - s);
-  const f64v inverse = 1.0 / a, square = inverse * inverse;
-  const f64v last = whole * inverse;
-  // s (s + 1) ... (s + 2 j - 2) a^(-s - 2 j + 1)
+  // Each lane by its own way, whatever its neighbours need.
+  const i64v is_short = ((s == 2.0) | (s == 3.0) | (s == 4.0)) & (q < 1e60);
+  F64ZetaParts parts = {};
+  if (any(is_short)) parts = zeta_parts_by_products(s, q);
+  if (any(~is_short)) {
+    const F64ZetaParts others = zeta_parts_by_powers(s, q);
+    parts.sum = is_short ? parts.sum : others.sum;
+    parts.whole = is_short ? parts.whole : others.whole;
+  }
+  const f64v inverse = 1.0 / (q + 10.0), square = inverse * inverse;
+  const f64v last = parts.whole * inverse;
+  // s (s + 1) ... (s + 2 j - 2) a^(-s - 2 j + 1) with a = q + 10
   f64v factor = last * s * inverse;
   f64v rest = factor * terms[0];
   for (int j = 1; j < 12; ++j) {
     factor = factor * (s + (2.0 * j - 1.0)) * (s + 2.0 * j) * square;
     rest = fma(factor, f64_constant(terms[j]), rest);
   }
-  return sum + (whole / (s - 1.0) + (0.5 * last + rest));
+  return parts.sum + (parts.whole / (s - 1.0) + (0.5 * last + rest));
 }
 
 // Below 0, where the powers are whole, with f = q - floor(q) and c = ceil(q) - q:

@@ -86,9 +86,6 @@ LUMUS_INLINE f64v exp_for_f32(f64v a) {
   const f64v r = exponent - n;
   return fma(polynomial(r, kExp2InF64), r, f64_constant(1.0)) * power_of_two(n);
 }
-// log(v) for positive normal v, with a relative error near 2^-31.
-LUMUS_INLINE f64v log_for_f32(f64v v) { return log2_for_f32(v) * 0x1.62e42fefa39efp-1; }
-
 LUMUS_INLINE f64v sinh_for_f32(f64v x) {
   const f64v a = at_most(absolute(x), 100.0);
   const f64v power = exp_for_f32(a);

@@ -170,6 +170,7 @@ LUMUS_INLINE f64v log2_for_f32(f64v x) {
   const f64v s = f / (f + 2.0);
   return fma(polynomial(s * s, kLog2InF64), s, part.k);
 }
+LUMUS_INLINE f64v log_for_f32(f64v x) { return log2_for_f32(x) * 0x1.62e42fefa39efp-1; }
 // A subnormal float32 is a normal float64.
 LUMUS_INLINE f32v log2(f32v x) {
   const F64Pair wide = widen(x);

@@ -393,6 +393,47 @@ LUMUS_INLINE bool beats(T value, T best) {
   if (kIsMax ? value > best : value < best) return true;
   return (value != value) & (best == best);
 }
+// The same without a branch, which is for vectors and for loops that become vector code.
+template <bool kIsMax, class V>
+LUMUS_INLINE auto beats_evenly(V value, V best) {
+  return (kIsMax ? value > best : value < best) | ((value != value) & (best == best));
+}
+
+template <class T>
+struct Extreme {
+  T best;
+  std::int64_t where;
+};
+
+// The extremes so far of a tile, in place, and their positions, the first of which is `first`.
+// In most vectors there is none that is new: that is looked at first, unless there was in the last.
+template <bool kIsMax, class Tile>
+LUMUS_INLINE void advance_extremes(Tile* tile, std::int64_t count, std::int64_t first,
+                                   Extreme<Tile>& so_far, std::int64_t* places, std::int64_t step) {
+  constexpr std::int64_t width = kLanes<Tile>;
+  Extreme<Tile> now = so_far;
+  std::int64_t i = 0;
+  bool was_quiet = true;
+  while (i < count) {
+    if (was_quiet && i + width <= count) {
+      const Vec<Tile> best = splat<Tile>(now.best);
+      if (!any(beats_evenly<kIsMax>(load<Tile>(tile + i), best))) {
+        store<Tile>(tile + i, best);
+        for (std::int64_t lane = 0; lane < width; ++lane) places[(i + lane) * step] = now.where;
+        i += width;
+        continue;
+      }
+    }
+    const std::int64_t begin = i;
+    for (const std::int64_t end = smaller(i + 4 * width, count); i < end; ++i) {
+      if (beats<kIsMax>(tile[i], now.best)) now = {tile[i], first + i};
+      tile[i] = now.best;
+      places[i * step] = now.where;
+    }
+    was_quiet = now.where < first + begin;
+  }
+  so_far = now;
+}
 
 template <class Element, class Tile, bool kIsMax>
 void extremes_of(const View* const* arrays, int axis) {
@@ -404,19 +445,15 @@ void extremes_of(const View* const* arrays, int axis) {
     lines.for_lines<1>([&](const std::int64_t (*at)[3], int) {
       alignas(64) Tile tile[kTile];
       widen_run<Tile, Element>(from + at[0][0], 1, 1, tile);
-      Tile best = tile[0];
-      std::int64_t where = 0;
+      Extreme<Tile> so_far{tile[0], 0};
       for (std::int64_t i = 0; i < lines.length; i += kTile) {
         const std::int64_t now = smaller(kTile, lines.length - i);
         widen_run<Tile, Element>(from + at[0][0] + i * lines.steps[0], lines.steps[0], now, tile);
-        std::int64_t* place = places + at[0][2] + i * lines.steps[2];
-        for (std::int64_t k = 0; k < now; ++k) {
-          if (beats<kIsMax>(tile[k], best)) {
-            best = tile[k];
-            where = i + k;
-          }
-          tile[k] = best;
-          place[k * lines.steps[2]] = where;
+        std::int64_t* const at_places = places + at[0][2] + i * lines.steps[2];
+        if (lines.steps[2] == 1) {
+          advance_extremes<kIsMax>(tile, now, i, so_far, at_places, 1);
+        } else {
+          advance_extremes<kIsMax>(tile, now, i, so_far, at_places, lines.steps[2]);
         }
         narrow_run<Element, Tile>(tile, now, to + at[0][1] + i * lines.steps[1], lines.steps[1]);
       }
@@ -433,7 +470,7 @@ void extremes_of(const View* const* arrays, int axis) {
                                values);
       std::int64_t* place = places + at[2] + row * lines.steps[2];
       for (std::int64_t c = 0; c < count; ++c) {
-        const bool wins = beats<kIsMax>(values[c], best[c]);
+        const bool wins = beats_evenly<kIsMax>(values[c], best[c]);
         best[c] = wins ? values[c] : best[c];
         where[c] = wins ? row : where[c];
         place[c * lines.column_steps[2]] = where[c];

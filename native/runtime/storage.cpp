@@ -11,6 +11,7 @@ namespace lumus {
 namespace {
 
 std::atomic<std::int64_t> num_borrowed{0};
+std::atomic<std::uint64_t> num_made{0};
 
 bool same_region(const View& a, const View& b) {
   return a.data == b.data && a.dtype == b.dtype && a.rank == b.rank &&
@@ -124,6 +125,8 @@ Storage* Storage::borrow(std::byte* data, std::int64_t nbytes, bool readonly, vo
 std::int64_t Storage::num_live() {
   return memory_statistics().live_blocks + num_borrowed.load(std::memory_order_relaxed);
 }
+
+Storage::Storage() : serial_(num_made.fetch_add(1, std::memory_order_relaxed)) {}
 
 Storage::~Storage() {
   delete journal_.load(std::memory_order_relaxed);

@@ -28,6 +28,8 @@ class Storage {
   void drop();  // frees at zero
   std::int64_t use_count() const { return use_count_.load(std::memory_order_relaxed); }
 
+  // A number that no other storage of the process ever has, where an address is used again.
+  std::uint64_t serial() const { return serial_; }
   std::byte* data() const { return data_; }
   std::int64_t nbytes() const { return nbytes_; }
   bool readonly() const { return readonly_; }
@@ -50,9 +52,10 @@ class Storage {
   bool overwritten_since(std::uint64_t version, const View& saved, void** op, void** site) const;
 
  private:
-  Storage() = default;
+  Storage();
   ~Storage();
 
+  const std::uint64_t serial_;
   std::byte* data_ = nullptr;
   std::int64_t nbytes_ = 0;
   std::atomic<std::int64_t> use_count_{1};

@@ -10,6 +10,7 @@
     │   └── UnsupportedOnDeviceError (NotImplementedError): a device that lacks a kernel
     ├── OutOfMemoryError (MemoryError): a tensor that there is no memory for
     ├── MatrixError (ValueError): a matrix that lacks what is needed (singular, not finite, ...)
+    ├── NonFiniteError (FloatingPointError): a NaN or an infinity, found by `inspect.check_finite`
     ├── GradientError (RuntimeError): something that cannot be differentiated as asked
     │   ├── MissingGradientError (KeyError): a gradient store without that tensor
     │   ├── GraphFreedError: backward through a graph already consumed
@@ -105,6 +106,28 @@ class MatrixError(LumusError, ValueError):
     """
 
     position: tuple[int, ...]
+
+
+class NonFiniteError(LumusError, FloatingPointError):
+    """A NaN or an infinity, found where it first came up by `lumus.inspect.check_finite`.
+
+    ``op`` made ``value`` at ``index`` of its output number ``output`` (in backward: of the gradient
+    of its input number ``output``), the first of ``count``. ``operands`` are, by name, the numbers
+    that this element was computed from; empty when they are not one each. ``site`` is the call
+    site, ``forward_site`` that of the op whose gradient it was, None in forward. ``incoming`` names
+    the operand that held the value already when the block began, None if the op itself made it.
+    ``parameter`` is the parameter's number in the optimiser whose step it was.
+    """
+
+    output: int
+    index: tuple[int, ...]
+    value: float
+    count: int
+    operands: dict[str, float]
+    site: Any
+    forward_site: Any = None
+    incoming: str | None = None
+    parameter: int | None = None
 
 
 class GradientError(LumusError, RuntimeError):

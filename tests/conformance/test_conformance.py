@@ -11,6 +11,7 @@ import lumus as lm
 from lumus.core.composite import COMPOSITES, Composite
 from lumus.core.op import OPS
 from lumus.core.tensor import Tensor
+from lumus.errors import NonFiniteError
 from lumus.nn import functional
 from lumus.testing.op_spec import Case, Edge, OpSpec
 from lumus.testing.sweep import (
@@ -113,6 +114,28 @@ def test_cpu_agrees_with_the_reference_in_values_and_gradients(spec: OpSpec) -> 
 @pytest.mark.parametrize("spec", DIFFERENTIABLE, ids=str)
 def test_graph_keeps_what_its_records_declare(spec: OpSpec) -> None:
     check_saved(spec)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_hunt_for_values_that_are_not_finite_finds_none_where_there_are_none(spec: OpSpec) -> None:
+    """Steps on the way that are not finite, in an op or a derivative, are no finds."""
+    cases = cases_of(spec, spec.dtypes[0])
+    cases += [
+        Case(edge.label, tuple(np.asarray(one) for one in edge.inputs), edge.kwargs)
+        for one, edge in EDGES
+        if one is spec and has_finite_gradients(edge)
+    ]
+    for case in cases:
+        inputs = inputs_of(spec, case, spec.dtypes[0], "cpu")
+        if not all(np.isfinite(elements(one)).all() for one in inputs):
+            continue
+        try:
+            with lm.inspect.check_finite():
+                two_derivatives(spec, case)
+        except NonFiniteError:
+            with np.errstate(over="ignore"):  # what is differentiated are sums of their squares
+                values = [one * one for one in two_derivatives(spec, case)]
+            assert not all(np.isfinite(one).all() for one in values), f"{spec}: {case.label}"
 
 
 # ---------------------------------------------------------------------------------------- tracing

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lumus.core.mode import MODE, Mode
+from lumus.core.mode import MODE, Interpreter, Mode
 from lumus.core.plan import Plan
 from lumus.core.tensor import Tensor
 
 
-class Printer:
+class Printer(Interpreter):
     """Notes the name of each op that runs, and a line of text for it."""
 
     def __init__(self) -> None:
@@ -18,13 +18,13 @@ class Printer:
 
     def run(self, plan: Plan, inputs: tuple[Tensor[Any], ...]) -> Any:
         self._note(plan, "")
-        return plan.run(*[tensor.data for tensor in inputs])
+        return super().run(plan, inputs)
 
     def run_into(
         self, plan: Plan, outputs: tuple[Tensor[Any], ...], inputs: tuple[Tensor[Any], ...]
     ) -> None:
         self._note(plan, ", in place")
-        plan.into([tensor.data for tensor in outputs], [tensor.data for tensor in inputs])
+        super().run_into(plan, outputs, inputs)
 
     def _note(self, plan: Plan, suffix: str) -> None:
         self.names.append(plan.name)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import lumus as lm
-from lumus.core.mode import MODE
+from lumus.core.mode import MODE, Interpreter, Mode
+from lumus.core.record import Node, Record
 from tests.core.printing import printing
 
 
@@ -128,6 +129,38 @@ def test_errors_are_those_of_eager_and_leave_the_mode_as_it_was() -> None:
     with pytest.raises(lm.errors.ShapeError, match="matmul"), printing():
         lm.ones((2, 3)) @ lm.ones((2, 3))
     assert MODE.get() is before
+
+
+def test_mistakes_that_a_kernel_finds_are_told_as_in_eager() -> None:
+    x = lm.ones((3,))
+    with printing():
+        with pytest.raises(lm.errors.IndexRangeError, match="take: index 5"):
+            x.take(lm.tensor([5]))
+        with pytest.raises(lm.errors.IndexRangeError, match="index 5"):
+            x[lm.tensor([5])] = 1.0
+        with pytest.raises(lm.errors.ArgumentError, match="bernoulli"):
+            lm.random.bernoulli((1,), lm.tensor([2.0]))
+
+
+def test_interpreter_is_told_whose_gradient_the_ops_of_a_backward_pass_compute() -> None:
+    class Listener(Interpreter):
+        def __init__(self) -> None:
+            self.heard: list[tuple[str, int]] = []
+
+        def vjp(self, node: Node, record: Record, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+            self.heard.append((node.op, len(grads)))
+            return super().vjp(node, record, grads)
+
+    x = lm.tensor([[1.0, 2.0]], requires_grad=True)
+    values, _ = lm.topk(x * 3.0, 1)
+    listener, mode = Listener(), MODE.get()
+    token = MODE.set(Mode(mode.records, mode.notes_cuts, listener))
+    try:
+        grad = values.sum().backward(create_graph=True)[x]
+    finally:
+        MODE.reset(token)
+    assert listener.heard == [("sum", 1), ("topk", 2), ("multiply", 1)]
+    assert grad.tolist() == [[0.0, 3.0]]
 
 
 def test_other_threads_run_eagerly() -> None:

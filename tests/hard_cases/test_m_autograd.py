@@ -15,6 +15,7 @@ from lumus.errors import (
     GraphFreedError,
     KindError,
     MissingGradientError,
+    NonFiniteError,
     RecordedWriteError,
     SavedTensorMutatedError,
     ShapeError,
@@ -468,3 +469,46 @@ def test_gradients_of_a_batch_without_elements_M30(device):
     mean = (x @ w).mean()
     assert mean.isnan()
     check_exact(gradients(mean, w)[0], np.zeros((3, 2)))
+
+
+def test_origin_of_a_nan_is_named_in_forward_M31(device):
+    x = constant([4.0, -1.0], device)
+    with lm.inspect.check_finite(), pytest.raises(NonFiniteError) as caught:
+        lm.log(lm.sqrt(x)).sum()
+    error = caught.value
+    assert (error.op, error.output, error.index, error.operands) == ("sqrt", 0, (1,), {"x": -1.0})
+    assert "x[1] = -1.0" in str(error)
+    assert "lm.log(lm.sqrt(x)).sum()" in str(error)
+
+
+def test_origin_of_a_nan_is_named_in_backward_with_the_forward_line_M31(device):
+    x = leaf([4.0, -1.0], device)
+    root = lm.sqrt(x)
+    loss = lm.log(root).sum()
+    with lm.inspect.check_finite(), pytest.raises(NonFiniteError) as caught:
+        loss.backward()
+    assert "root = lm.sqrt(x)" in str(caught.value)
+    y = leaf([4.0, 0.0], device)
+    with lm.inspect.check_finite():
+        rooted = lm.sqrt(y).sum()
+        with pytest.raises(NonFiniteError) as caught:
+            rooted.backward()
+    error = caught.value
+    assert (error.op, error.index, error.value) == ("sqrt", (1,), np.inf)
+    assert "sqrt ran at" in str(error)
+    assert "rooted = lm.sqrt(y).sum()" in str(error)
+    assert "backward at" in str(error)
+    assert "rooted.backward()" in str(error)
+
+
+def test_value_that_becomes_infinite_first_is_named_M31(device):
+    x = constant([1.0, 100.0], device)
+
+    def normalised():
+        large = x.exp()
+        return large / large
+
+    with lm.inspect.check_finite(), pytest.raises(NonFiniteError) as caught:
+        normalised()
+    assert (caught.value.op, caught.value.operands) == ("exp", {"x": 100.0})
+    assert "large = x.exp()" in str(caught.value)

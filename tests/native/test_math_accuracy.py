@@ -495,6 +495,13 @@ def test_zeta_at_its_edges(dtype: type) -> None:
         np.testing.assert_allclose(got, exact, rtol=40 * np.finfo(dtype).eps)
 
 
+def test_zeta_of_whole_exponents_where_powers_are_tiny_or_huge() -> None:
+    q = np.array([1e-70, 3e-40, 7e29, 9.9e59, 1.1e60, 1e100])
+    for exponent in (2.0, 3.0, 4.0):
+        exact = [float(mp_zeta(mp.mpf(exponent), mp.mpf(float(one)))) for one in q]
+        np.testing.assert_allclose(run("zeta", np.full(6, exponent), q), exact, rtol=1e-15)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_powers_and_logarithms_of_whole_powers_are_exact(dtype: type) -> None:
     exponents = np.arange(*((-149, 128) if dtype is np.float32 else (-1074, 1024))).astype(dtype)

@@ -127,6 +127,15 @@ def test_views_share_the_storage_and_keep_it_alive() -> None:
     np.testing.assert_array_equal(np.asarray(view), np.arange(5, 15).reshape(2, 5))
 
 
+def test_storage_ids_are_never_used_again() -> None:
+    seen = set()
+    for _ in range(100):  # each takes the memory that the one before has given back
+        array = numbered(4, 5)
+        assert array.storage_id not in seen
+        seen.add(array.storage_id)
+        del array
+
+
 @pytest.mark.parametrize("shape", [(1 << 62,), (1 << 40, 1 << 40), (1 << 62, 2)])
 def test_impossible_size_raises_memory_error_and_counts_nothing(shape: tuple[int, ...]) -> None:
     before = _native.memory_stats()

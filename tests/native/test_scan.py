@@ -134,11 +134,33 @@ def test_running_maxima_and_their_positions(name: str) -> None:
         np.testing.assert_array_equal(is_new, np.diff(values.astype(np.float64), axis=axis) > 0)
 
 
+@pytest.mark.parametrize("name", ["float32", "float64", "int32", "uint8"])
+@pytest.mark.parametrize("which", ["max", "min"])
+def test_first_of_equal_extremes_counts_and_the_first_nan_stays(which: str, name: str) -> None:
+    random = np.random.default_rng(5)
+    for length in (1, 2, 31, 64, 100, 700):
+        x = random.integers(0, 9, length).astype(DTYPES[name][1])
+        x[length // 2 :] = np.sort(x[length // 2 :])[:: 1 if which == "max" else -1]
+        if name.startswith("float"):
+            x = np.where(random.random(length) < 0.5, -x, x)
+            x[random.random(length) < 0.02] = np.nan
+        best, want = 0, []
+        for i, value in enumerate(x):
+            is_beyond = value > x[best] if which == "max" else value < x[best]
+            if is_beyond or (np.isnan(value) and not np.isnan(x[best])):
+                best = i
+            want.append(best)
+        values, positions = map(to_numpy, _native.running_extreme(which, native(x), 0))
+        np.testing.assert_array_equal(positions, want)
+        np.testing.assert_array_equal(values, x[want])
+        np.testing.assert_array_equal(np.signbit(values), np.signbit(x[want]))
+
+
 @pytest.mark.parametrize("isa", _native.available_isas())
 def test_every_instruction_set_passes(isa: str) -> None:
     if isa == _native.isa() or "LUMUS_ISA" in os.environ:
         pytest.skip("this process runs it, or was started for one instruction set")
-    chosen = "float32 or log_sums or int32 or recurrence"
+    chosen = "float32 or log_sums or int32 or recurrence or equal_extremes"
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
         env={**os.environ, "LUMUS_ISA": isa},

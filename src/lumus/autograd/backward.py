@@ -153,6 +153,7 @@ class Sweep:
         # the node's turn comes.
         self.pending: dict[Node | Edge, Tensor[Float]] = {}
         self.owned: set[int] = set()
+        self.interpreter = MODE.get().interpreter
 
     def run(self, index: int, seed: Tensor[Float]) -> None:
         """Sweeps from output `index` of the root, whose gradient is `seed`.
@@ -214,7 +215,10 @@ class Sweep:
             return None
         if self.owned or grad.spec is not spec:
             grad = self._rounded(grad, spec)
-        return (record.bound_to(node) if create_graph else record).vjp(grad)
+        bound = record.bound_to(node) if create_graph else record
+        if self.interpreter is None:
+            return bound.vjp(grad)
+        return self.interpreter.vjp(node, bound, (grad,))
 
     def _vjp_of_several(
         self, node: Node, record: Record, create_graph: bool
@@ -225,7 +229,10 @@ class Sweep:
             self.pending.pop(node if index == 0 else (node, index), None)
         if all(grad is None for grad in grads):
             return None
-        return (record.bound_to(node) if create_graph else record).vjp(*grads)
+        bound = record.bound_to(node) if create_graph else record
+        if self.interpreter is None:
+            return bound.vjp(*grads)
+        return self.interpreter.vjp(node, bound, tuple(grads))
 
     def _count_consumers(self) -> dict[Node, int]:
         """How many edges lead to each node to visit; raises when one of them has been released."""

@@ -7,28 +7,31 @@ from __future__ import annotations
 
 import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
-from lumus.core.mode import EAGER, MODE
+from lumus.core.mode import EAGER, MODE, Mode
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _RecordingSwitch:
-    """A context manager and decorator that sets whether ops are recorded.
+class ModeSwitch(ABC):
+    """A context manager and decorator for how ops run.
 
     As a decorator on a generator function it holds while the generator's body runs and not between
     its yields. A `with` block inside a generator, in contrast, stays in force in the caller between
     yields, since a generator shares its caller's context.
     """
 
-    _records: bool
+    @abstractmethod
+    def mode_within(self, mode: Mode) -> Mode:
+        """The mode of the block, whose `outer` is `mode`, that around it."""
 
     def __enter__(self) -> None:
-        MODE.set(MODE.get().with_(records=self._records, notes_cuts=True))
+        MODE.set(self.mode_within(MODE.get()))
 
     def __exit__(
         self,
@@ -40,29 +43,26 @@ class _RecordingSwitch:
         MODE.set(MODE.get().outer or EAGER)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
-        switch = type(self)
         if inspect.isgeneratorfunction(function):
-            return cast("Callable[P, T]", _wrap_generator(function, switch))
+            return cast("Callable[P, T]", _wrap_generator(function, self))
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def run_coroutine(*args: Any, **kwargs: Any) -> Any:
-                with switch():
+                with self:
                     return await function(*args, **kwargs)
 
             return cast("Callable[P, T]", run_coroutine)
 
         @functools.wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> T:
-            with switch():
+            with self:
                 return function(*args, **kwargs)
 
         return run
 
 
-def _wrap_generator(
-    function: Callable[..., Any], switch: type[_RecordingSwitch]
-) -> Callable[..., Any]:
+def _wrap_generator(function: Callable[..., Any], switch: ModeSwitch) -> Callable[..., Any]:
     @functools.wraps(function)
     def generate(*args: Any, **kwargs: Any) -> Any:
         generator = function(*args, **kwargs)
@@ -70,7 +70,7 @@ def _wrap_generator(
         try:
             while True:
                 try:
-                    with switch():
+                    with switch:
                         item = step(value)
                 except StopIteration as stop:
                     return stop.value
@@ -82,10 +82,19 @@ def _wrap_generator(
                 except BaseException as error:
                     step, value = generator.throw, error
         finally:
-            with switch():
+            with switch:
                 generator.close()
 
     return generate
+
+
+class _RecordingSwitch(ModeSwitch):
+    """Sets whether ops are recorded; in a generator it holds as any `ModeSwitch`."""
+
+    _records: bool
+
+    def mode_within(self, mode: Mode) -> Mode:
+        return mode.with_(records=self._records, notes_cuts=True)
 
 
 class no_grad(_RecordingSwitch):  # noqa: N801 - used as a statement, as in `with no_grad():`

@@ -43,18 +43,18 @@ def apply_any(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
     """`apply` in full, for every case."""
     plan = find_plan(name, *inputs, **attrs)
     mode = MODE.get()
-    if mode.interpreter is None:
-        try:
+    try:
+        if mode.interpreter is None:
             data = plan.run(*[tensor.data for tensor in inputs])
-        except _native.IndexOutOfRange as error:
-            raise index_error(name, error) from None
-        except MemoryError:
-            raise out_of_memory(name, plan.output) from None
-        except TypeError:
-            check_values_exist(inputs)
-            raise
-    else:
-        data = mode.interpreter.run(plan, inputs)
+        else:
+            data = mode.interpreter.run(plan, inputs)
+    except _native.IndexOutOfRange as error:
+        raise index_error(name, error) from None
+    except MemoryError:
+        raise out_of_memory(name, plan.output) from None
+    except TypeError:
+        check_values_exist(inputs)
+        raise
     return finish(plan, inputs, data, mode)
 
 

@@ -6,34 +6,49 @@ One context variable holds it all, so that an op asks once; context variables ar
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lumus.core.plan import Plan
-    from lumus.core.record import Node
+    from lumus.core.record import Node, Record
     from lumus.core.spec import Spec
     from lumus.core.tensor import Tensor
 
 
-class Interpreter(Protocol):
-    """One way to run an op whose plan is made. Eager execution is the absence of one.
+class Interpreter:
+    """One way to run an op whose plan is made: this one as if there were none, eagerly.
 
-    Values are whatever the interpreter says they are: what `run` returns becomes the `data` of the
-    new tensors. Recording happens above, so an interpreter knows nothing of gradients.
+    Others override what they do otherwise. Values are whatever the interpreter says they are: what
+    `run` returns becomes the `data` of the new tensors. Recording happens above, so an interpreter
+    need know nothing of gradients.
     """
+
+    has_values: bool = True
+    """Whether data have elements that can be looked at now; a tracer's have none."""
 
     def run(self, plan: Plan, inputs: tuple[Tensor[Any], ...]) -> Any:
         """The data of the output (a tuple if the op has several)."""
-        ...
+        return plan.run(*[tensor.data for tensor in inputs])
 
     def run_into(
         self, plan: Plan, outputs: tuple[Tensor[Any], ...], inputs: tuple[Tensor[Any], ...]
     ) -> None:
         """Writes the outputs of an op into the memory of existing tensors."""
-        ...
+        plan.into([tensor.data for tensor in outputs], [tensor.data for tensor in inputs])
+
+    def vjp(
+        self, node: Node, record: Record, grads: tuple[Tensor[Any] | None, ...]
+    ) -> tuple[Tensor[Any] | None, ...]:
+        """The gradients of the inputs of `node`, whose record is `record`, in a backward pass.
+
+        The ops of the vjp go through `run` as all do; this tells whose gradient they compute.
+        """
+        given: tuple[Any, ...] = grads
+        return record.vjp(*given)
 
 
 class Source(Protocol):
@@ -48,33 +63,33 @@ class Source(Protocol):
         ...
 
 
-class Tracer(Interpreter, Protocol):
+class Tracer(Interpreter, ABC):
     """An interpreter that writes ops down, to be run later and more than once.
 
     What Python does meanwhile it does once; the methods are for code that means to do it each time.
     """
 
-    is_tracer: bool
+    has_values = False
 
+    @abstractmethod
     def made(self, data: Any, spec: Spec) -> Any:
         """The data to use for memory that Python has just filled: anew at each call."""
-        ...
 
+    @abstractmethod
     def host(self, source: Source, spec: Spec) -> Any:
         """The data of an input that Python computes at each call."""
-        ...
 
+    @abstractmethod
     def guard(self, what: str, read: Callable[[], Any]) -> Any:
         """What `read` returns now; the program holds as long as it returns the same."""
-        ...
 
+    @abstractmethod
     def recorded(self, node: Node) -> None:
         """Called for each node that joins a graph."""
-        ...
 
+    @abstractmethod
     def has_recorded(self, node: Node) -> bool:
         """Whether a node was recorded in this trace."""
-        ...
 
 
 class Mode:
@@ -96,9 +111,12 @@ class Mode:
         # Whether an op that meets a tensor of a graph has anything to do about it.
         self.tracks = records or notes_cuts
         # The interpreter, if it traces.
-        self.tracer: Tracer | None = (
-            cast("Tracer", interpreter) if getattr(interpreter, "is_tracer", False) else None
-        )
+        self.tracer = interpreter if isinstance(interpreter, Tracer) else None
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the elements of tensors can be looked at now."""
+        return self.interpreter is None or self.interpreter.has_values
 
     def with_(self, *, records: bool, notes_cuts: bool) -> Mode:
         """The same interpreter with recording set otherwise."""

@@ -53,6 +53,10 @@ class Op(ABC):
         """
         raise NotImplementedError(f"op {self.name} is differentiable but has no record")
 
+    def may_be_infinite(self, attrs: Any) -> tuple[int, ...]:
+        """Numbers of the outputs in which an infinity is no mistake that a hunt should report."""
+        return ()
+
 
 class ElementwiseOp(Op):
     """An op given by a scalar expression. Inputs broadcast; within a kind dtypes promote.

@@ -103,6 +103,7 @@ def update(
         check_writable(spelled, target, "a new tensor", mode)
     key = (
         "update",
+        spelled,
         expression,
         *[tensor.spec for tensor in targets],
         *[tensor.spec for tensor in inputs],
@@ -123,15 +124,15 @@ def _run_into(
     spelled: str,
     mode: Mode,
 ) -> None:
-    if mode.interpreter is not None:
-        mode.interpreter.run_into(plan, targets, inputs)
-    else:
-        try:
+    try:
+        if mode.interpreter is None:
             plan.into([target.data for target in targets], [tensor.data for tensor in inputs])
-        except _native.IndexOutOfRange as error:
-            raise index_error(spelled, error) from None
-        except MemoryError:
-            raise out_of_memory(spelled, plan.output) from None
+        else:
+            mode.interpreter.run_into(plan, targets, inputs)
+    except _native.IndexOutOfRange as error:
+        raise index_error(spelled, error) from None
+    except MemoryError:
+        raise out_of_memory(spelled, plan.output) from None
     site = call_site()
     for target in targets:
         target.data.note_write(spelled, site)

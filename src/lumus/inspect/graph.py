@@ -77,7 +77,7 @@ class Graph:
         self._root = root
         self._cut = cut
         self._name = name
-        self._order = [] if root is None else _computation_order(root)
+        self._order = [] if root is None else computation_order(root)
         numbers = {node: number for number, node in enumerate(self._order)}
         self.nodes: tuple[GraphNode, ...] = tuple(
             _plain(node, number, numbers) for number, node in enumerate(self._order)
@@ -175,7 +175,7 @@ def graph(tensor: Tensor[Any]) -> Graph:
     return Graph(tensor.node, name, tensor.cut)
 
 
-def _computation_order(root: Node) -> list[Node]:
+def computation_order(root: Node) -> list[Node]:
     """All nodes, inputs before what uses them; iterative, since graphs are deep."""
     order: list[Node] = []
     seen = {root}

@@ -18,10 +18,11 @@ from lumus.core.kinds import Float
 from lumus.core.mode import MODE
 from lumus.core.record import Leaf
 from lumus.core.scalar.expressions import Expression
+from lumus.core.site import describe
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
 from lumus.core.write import check_writable, update
-from lumus.errors import ArgumentError, GradientError, StateError
+from lumus.errors import ArgumentError, GradientError, NonFiniteError, StateError
 from lumus.ops.create.full import zeros
 
 Parameters = Iterable[Tensor[Float]] | Iterable[Mapping[str, Any]]
@@ -129,11 +130,15 @@ class Optimizer(ABC):
             for place, _, parameter in due:
                 if parameter.data.readonly:
                     check_writable(f"{name} of parameter {place}", parameter, "", MODE.get())
-            if MODE.get().tracer is None:
-                for place, group, parameter in due:
-                    self._advance(place, group, parameter, grads)
-            else:
+            if MODE.get().tracer is not None:
                 self._trace(due, grads)
+                return
+            for place, group, parameter in due:
+                try:
+                    self._advance(place, group, parameter, grads)
+                except NonFiniteError as error:
+                    _tell_parameter(error, place, parameter)
+                    raise
         self._numbers.clear()
 
     @abstractmethod
@@ -298,6 +303,14 @@ class Optimizer(ABC):
     def __repr__(self) -> str:
         options = ", ".join(f"{key}={value}" for key, value in self.groups[0].options.items())
         return f"{type(self).__name__}({len(self._places)} parameters, {options})"
+
+
+def _tell_parameter(error: NonFiniteError, place: int, parameter: Tensor[Float]) -> None:
+    node = parameter.node
+    made = "" if node is None else f", created at {describe(node.site)}"
+    before = "; those before it have been updated" if place else ""
+    error.message += f"\n  parameter {place} of the optimiser: {parameter.spec!r}{made}{before}"
+    error.parameter = place
 
 
 def check_number(

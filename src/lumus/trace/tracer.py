@@ -10,7 +10,7 @@ from lumus import _native
 from lumus.core import kernels, kernels_shape
 from lumus.core.construct import new_tensor
 from lumus.core.dispatch import find_plan
-from lumus.core.mode import Source
+from lumus.core.mode import Source, Tracer
 from lumus.core.plan import Plan
 from lumus.core.record import Node
 from lumus.core.site import call_site, describe
@@ -37,13 +37,11 @@ class _Captured:
         self.version = array.version
 
 
-class ProgramTracer:
+class ProgramTracer(Tracer):
     """Builds a `Program`. Tensors that existed before are captured when they are first met.
 
     `labels` names arrays (by identity) that the user has names for.
     """
-
-    is_tracer = True
 
     def __init__(self, labels: dict[int, str] | None = None) -> None:
         self.equations: list[Equation] = []

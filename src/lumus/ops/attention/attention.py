@@ -86,6 +86,9 @@ class Attention(Op):
             logarithms = logarithms.with_dtype(float32)
         return (query.with_shape((*query.shape[:-1], value.shape[-1])), logarithms)
 
+    def may_be_infinite(self, attrs: AttentionAttrs) -> tuple[int, ...]:
+        return (1,)  # of a query that may attend to nothing
+
     def kernel(self, specs: Specs, attrs: AttentionAttrs) -> Kernel:
         return AttentionKernel(attrs.scale, attrs.is_causal, attrs.dropout, attrs.has_mask)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from lumus.core.composite import call
 from lumus.core.dispatch import apply
+from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.kinds import Bool, Float, Int
 from lumus.core.loss_kernels import Ctc as CtcKernel
@@ -21,6 +22,13 @@ from lumus.ops.create.full import full
 from lumus.ops.elementwise.logaddexp import logaddexp
 from lumus.ops.elementwise.where import where
 from lumus.ops.shape.concat import concat
+
+
+@frozen
+class CtcAttrs:
+    """Whether the infinite loss of a target without a path is meant, to be replaced by 0."""
+
+    zero_infinity: bool
 
 
 @record
@@ -43,16 +51,20 @@ class Ctc(Op):
     """Of (log_probabilities, labels with blanks, counts of frames, counts of targets)."""
 
     name = "ctc"
+    attrs = CtcAttrs
 
-    def infer(self, specs: Specs, attrs: None) -> Spec:
+    def infer(self, specs: Specs, attrs: CtcAttrs) -> Spec:
         logarithms = specs[0]
         return logarithms.with_shape(logarithms.shape[1:2])
 
-    def kernel(self, specs: Specs, attrs: None) -> Kernel:
+    def may_be_infinite(self, attrs: CtcAttrs) -> tuple[int, ...]:
+        return (0,) if attrs.zero_infinity else ()
+
+    def kernel(self, specs: Specs, attrs: CtcAttrs) -> Kernel:
         return CtcKernel()
 
     def record(
-        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: None, needs: Needs
+        self, inputs: tuple[Tensor[Any], ...], output: Tensor[Any], attrs: CtcAttrs, needs: Needs
     ) -> Record:
         return CtcRecord(tuple([Saved(one) for one in inputs]))
 
@@ -77,9 +89,12 @@ def ctc(
     labels: Tensor[Int],
     num_counted: Tensor[Int],
     num_targets: Tensor[Int],
+    *,
+    zero_infinity: bool,
 ) -> Tensor[Float]:
-    """The losses of all rows, of checked arguments."""
-    return apply("ctc", logarithms, labels, num_counted, num_targets)
+    """The losses of all rows, of checked arguments; the caller sees to `zero_infinity`."""
+    tensors = (logarithms, labels, num_counted, num_targets)
+    return apply("ctc", *tensors, zero_infinity=zero_infinity)
 
 
 def _plain(

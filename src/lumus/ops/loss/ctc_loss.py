@@ -78,7 +78,7 @@ def ctc_loss(
     _check_classes(op, rows, blank, classes)
     given = (_with_blanks(rows, blank), counted, lengths)
     numbers = [tensor(one, dtype=int64, device=frames.device) for one in given]
-    losses = ctc(frames, *numbers)
+    losses = ctc(frames, *numbers, zero_infinity=zero_infinity)
     if zero_infinity:
         losses = where(losses.isinf(), 0.0, losses)
     if reduction == "mean":

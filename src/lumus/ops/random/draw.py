@@ -131,5 +131,5 @@ def check_fits(op: str, dtype: DType[Float], **numbers: float) -> None:
 
 def check_elements(op: str, told: str, *holds: Tensor[Bool]) -> None:
     """Raises ArgumentError unless all are True; what is being traced has no values to look at."""
-    if MODE.get().interpreter is None and not all(one.all().item() for one in holds):
+    if MODE.get().has_values and not all(one.all().item() for one in holds):
         raise ArgumentError(f"{op}: {told}", op=op)
