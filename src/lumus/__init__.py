@@ -7,6 +7,7 @@ See `lumus.tensor`, `lumus.Tensor.backward`, `lumus.nn`, `lumus.optim`. Exceptio
 
 from lumus import _register as _register
 from lumus import data, errors, fft, inspect, io, linalg, nn, optim, random
+from lumus.autograd.custom import custom_op
 from lumus.autograd.functional import grad, value_and_grad
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import enable_grad, is_grad_enabled, no_grad
@@ -253,6 +254,7 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
+    "custom_op",
     "data",
     "diag",
     "diagonal",

@@ -495,3 +495,23 @@ def test_gradient_accumulation_over_micro_batches() -> None:
         assert compiled(X, Y).item() == eager(X, Y).item()
     for name, value in model.state_dict().items():
         assert value.tolist() == other.state_dict()[name].tolist(), name
+
+
+def test_custom_ops_are_called_back() -> None:
+    calls: list[int] = []
+
+    @lm.custom_op
+    def cube(x: lm.Tensor[lm.Float]) -> Any:
+        calls.append(1)
+        return x.numpy() ** 3
+
+    @cube.gradient
+    def _(grad: Any, x: Any) -> Any:
+        return grad * 3.0 * x * x
+
+    compiled = lm.compile(lambda x: lm.value_and_grad(lambda v: cube(v).sum())(x))
+    for _ in range(2):
+        value, slope = compiled(lm.tensor([1.0, 2.0]))
+        assert (value.item(), slope.tolist()) == (9.0, [3.0, 12.0])
+    assert len(calls) == 3  # once on ones, to learn the result's spec
+    assert "called back" in compiled.explain(lm.tensor([1.0, 2.0]))

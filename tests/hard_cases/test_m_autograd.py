@@ -325,6 +325,40 @@ def test_hessian_of_two_variables_M22(device):
     check_exact([[row[one].item() for one in (x, y)] for row in rows], [[2.0, 12.0], [12.0, 24.0]])
 
 
+@pytest.mark.parametrize("kept", ["intermediate", "detached", "input", "output"])
+def test_custom_function_that_saves_an_intermediate_M23(device, kept):
+    """y = t * t with t = 3 x: dy/dx = 6 t."""
+    saved = {"intermediates": ("t",)} if kept == "intermediate" else {}
+    if kept == "output":
+        saved = {"outputs": ("y", "t")}
+
+    def forward(x):
+        t = 3.0 * x
+        return (t * t, t) if saved else t * t
+
+    gradient = {
+        "intermediate": lambda grad, t: 6.0 * t * grad,
+        "detached": lambda grad, x: 18.0 * x.detach() * grad,
+        "input": lambda grad, x: 18.0 * x * grad,
+        "output": lambda grad, by_t, t: 6.0 * t * grad + 3.0 * by_t,
+    }[kept]
+    op = lm.custom_op(name="op", **saved)(forward)
+    op.gradient(gradient)
+
+    def function(x):
+        return op(x)[0] if kept == "output" else op(x)
+
+    x = constant(2.0, device)
+    check_exact(lm.grad(function)(x), 36.0)
+    if kept in ("input", "output"):
+        check_exact(lm.grad(lm.grad(function))(x), 18.0)
+    else:
+        with pytest.raises(
+            GradientError, match=r"op.* cannot be differentiated twice(.|\n)*hint: "
+        ):
+            lm.grad(lm.grad(function))(x)
+
+
 def test_nothing_leaks_with_higher_orders_M24():
     gc.collect()
     before = lm.memory_stats()["live_storages"]

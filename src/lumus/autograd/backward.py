@@ -12,6 +12,7 @@ from typing import Any, cast
 from weakref import ref
 
 from lumus.autograd.gradients import GradStore
+from lumus.autograd.twice import refuse_detach
 from lumus.core.argument import flag
 from lumus.core.composite import composite
 from lumus.core.construct import made_tensor
@@ -202,10 +203,10 @@ class Sweep:
             saved = getattr(record, name)
             if saved.__class__ is Saved:
                 if saved.data.version != saved.version:
-                    _check_unchanged(node, name, saved)
+                    _check_unchanged(node, record, saved)
             elif saved is not None:
-                for position, one in enumerate(saved):
-                    _check_unchanged(node, f"{name}[{position}]", one)
+                for one in saved:
+                    _check_unchanged(node, record, one)
         outputs = node.plan.outputs
         spec = outputs[0]
         if len(outputs) > 1:
@@ -318,9 +319,10 @@ class Sweep:
         return entries
 
 
-def _check_unchanged(node: Node, field: str, saved: Saved[Any]) -> None:
+def _check_unchanged(node: Node, record: Record, saved: Saved[Any]) -> None:
     written = saved.overwritten_by()
     if written is not None:
+        field = next(name for name, one in record.saved() if one is saved)
         raise _mutated(node, field, saved.spec, written)
 
 
@@ -364,6 +366,7 @@ def _mutated(
 @composite("cut")
 def cut(tensor: Tensor[Any]) -> Cut:
     """The note that a detached tensor keeps of where it left its graph."""
+    refuse_detach()
     node = tensor.node
     assert node is not None
     return Cut("detach", "detach", call_site(), ref(node), leaves=leaves_near(node))

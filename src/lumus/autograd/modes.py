@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
+from lumus.autograd.twice import refuse_no_grad
 from lumus.core.mode import EAGER, MODE, Mode
 
 P = ParamSpec("P")
@@ -94,6 +95,8 @@ class _RecordingSwitch(ModeSwitch):
     _records: bool
 
     def mode_within(self, mode: Mode) -> Mode:
+        if not self._records:
+            refuse_no_grad()
         return mode.with_(records=self._records, notes_cuts=True)
 
 

@@ -7,7 +7,8 @@ Parameters are checked before a kernel is made: axes are counted from the front,
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 from lumus.core.broadcast import Shape
 from lumus.core.dtypes import DType
@@ -265,3 +266,15 @@ class Random(Kernel):
     dtype: DType[Kind]
     low: float | int = 0
     high: float | int = 1
+
+
+@frozen
+class Callback(Kernel):
+    """Python code given by a user: ``run(outputs, *data)``, with the specs of the outputs.
+
+    It runs ops of the device itself, so every device has this kernel.
+    """
+
+    is_pure: ClassVar[bool] = False
+
+    run: Callable[..., Any]

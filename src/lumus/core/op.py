@@ -28,10 +28,10 @@ class Op(ABC):
     differentiated sets `differentiable = False` and says why in `reason`.
     """
 
-    name: ClassVar[str]
-    attrs: ClassVar[type[Any] | None] = None
-    differentiable: ClassVar[bool] = True
-    reason: ClassVar[str] = ""
+    name: str
+    attrs: type[Any] | None = None
+    differentiable: bool = True
+    reason: str = ""
 
     @abstractmethod
     def infer(self, specs: Specs, attrs: Any) -> Spec | Specs:

@@ -10,7 +10,7 @@ import lumus as lm
 from lumus.core.construct import new_tensor
 from lumus.core.device import device_named
 from lumus.core.dtypes import DType
-from lumus.core.kernels import Elementwise, Kernel, Reduce
+from lumus.core.kernels import Callback, Elementwise, Kernel, Reduce
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import spec_of
 from lumus.core.write import update
@@ -33,7 +33,7 @@ def vocabulary() -> set[type[Kernel]]:
 
 
 def test_reference_has_every_kernel_of_the_vocabulary() -> None:
-    assert {*TABLE, *VIEWS, Elementwise} == vocabulary()
+    assert {*TABLE, *VIEWS, Callback, Elementwise} == vocabulary()
 
 
 def test_cpu_has_every_kernel_of_the_vocabulary() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lumus import _native
@@ -140,6 +141,7 @@ TABLE: dict[type[Kernel], Builder] = {
         lambda x: _native.arg_reduce(kernel.kind, x, kernel.axis, kernel.keepdims)
     ),
     k.BroadcastTo: lambda kernel, i, o: lambda x: x.broadcast(kernel.shape),
+    k.Callback: lambda kernel, i, o: partial(kernel.run, o),
     k.Cast: lambda kernel, i, o: lambda x: _native.cast(x, kernel.dtype.code),
     k.Concat: lambda kernel, i, o: lambda *data: _native.concat(list(data), kernel.axis),
     k.Checked: lambda kernel, i, o: lambda value, holds: check(kernel, value, holds),
