@@ -48,7 +48,7 @@ def compile_program(
     simplify = Simplifier(powers_as_products=True)
     outputs = [simplify(output) for output in expression.outputs]
     order = postorder(outputs)
-    types = _Types(order, input_dtypes)
+    types = Types(order, input_dtypes)
     types.demand(outputs, output_dtypes)
     emitter = _Emitter(types, input_dtypes)
     for node in order:
@@ -56,7 +56,7 @@ def compile_program(
     return emitter.program(outputs, output_dtypes)
 
 
-class _Types:
+class Types:
     """The dtype of each node.
 
     A number, and what is computed of numbers alone, has none of its own: it is computed in each
@@ -161,7 +161,7 @@ _COMMUTES = {
 
 
 class _Emitter:
-    def __init__(self, types: _Types, input_dtypes: Sequence[AnyDType]) -> None:
+    def __init__(self, types: Types, input_dtypes: Sequence[AnyDType]) -> None:
         self.types = types
         self.input_dtypes = input_dtypes
         self.constants: dict[tuple[int, str], tuple[_Register, Number]] = {}
