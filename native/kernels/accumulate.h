@@ -271,15 +271,17 @@ struct PlainAccumulator {
   }
 };
 
+// Elements that are added up before they join the lanes of the whole.
+constexpr std::int64_t kSumBlock = 1024;
+
 // float64 sums: lanes of a block, added to the lanes of the whole after each block.
 struct DoubleSumAccumulator : PlainAccumulator<Sum<double>> {
   void feed(const double* values, std::int64_t count) {
-    constexpr std::int64_t block = 64 * kLaneBytes / 8;
-    for (std::int64_t i = 0; i < count; i += block) {
+    for (std::int64_t i = 0; i < count; i += kSumBlock) {
       f64v inner[kLaneVectors];
       unroll<kLaneVectors>([&](auto v)
                                __attribute__((always_inline)) { inner[v] = splat<double>(-0.0); });
-      accumulate<Sum<double>>(inner, values + i, smaller(block, count - i));
+      accumulate<Sum<double>>(inner, values + i, smaller(kSumBlock, count - i));
       unroll<kLaneVectors>([&](auto v) __attribute__((always_inline)) { lanes[v] += inner[v]; });
     }
   }
@@ -304,12 +306,11 @@ struct FloatSumAccumulator {
                              __attribute__((always_inline)) { lanes[v] = splat<double>(-0.0); });
   }
   void feed(const Element* values, std::int64_t count) {
-    constexpr std::int64_t block = 1024;
-    for (std::int64_t i = 0; i < count; i += block) {
+    for (std::int64_t i = 0; i < count; i += kSumBlock) {
       f32v inner[kLaneVectors];
       unroll<kLaneVectors>([&](auto v)
                                __attribute__((always_inline)) { inner[v] = splat<float>(-0.0f); });
-      accumulate<RowOp>(inner, values + i, smaller(block, count - i));
+      accumulate<RowOp>(inner, values + i, smaller(kSumBlock, count - i));
       fold_halves<RowOp, kLaneVectors, kVectors>(inner);
       unroll<kVectors>([&](auto v) __attribute__((always_inline)) {
         const F64Pair wide = widen(inner[v]);

@@ -15,7 +15,8 @@
 //
 // Numerics. float32 and half sums add at most 32 float32 numbers in a lane, then continue in
 // float64, and round once at the end; means divide before that rounding. float64 sums are blocked
-// (at most 64 additions in a lane, 128 blocks, then the tree). Products of floating types
+// (at most 64 additions in a lane, 64 blocks, then the tree). Computed values have the same bits
+// as an array of them: they are cut alike, and a block of a sum is no longer than a tile. Products of floating types
 // run in float64. Integer sums and products wrap in int64. A NaN makes max and min NaN.
 #include "kernels/reduce.h"
 
@@ -27,6 +28,8 @@ namespace lumus::LUMUS_ISA {
 namespace {
 
 constexpr std::int64_t kBatch = 256;  // partial results stored at once
+
+static_assert(kSumBlock == kTile, "or sums of computed values would be cut otherwise");
 
 // ---- loops over rows and columns, by accumulator ------------------------------------------------
 
@@ -279,7 +282,7 @@ void reduce_span(const Reducer& reducer, const Source& source, const Axes& reduc
   const int inner = reduced.rank - 1;
   const std::int64_t length = inner >= 0 ? reduced.shape[inner] : 1;
   const std::int64_t stride = inner >= 0 ? reduced.strides[inner] : 1;
-  const bool is_packed = !(source.is_direct && stride == 1 && length >= 64);
+  const bool is_packed = !(source.gives_elements() && stride == 1 && length >= 64);
   std::int64_t packed = 0;
   std::int64_t at = begin;
   while (at < end) {
@@ -295,6 +298,7 @@ void reduce_span(const Reducer& reducer, const Source& source, const Axes& reduc
         packed = 0;
       }
     } else {
+      if (!source.is_direct) now = smaller(now, kTile);
       reducer.feed(&lanes, source.values(offset, stride, now, tile), now);
     }
     at += now;

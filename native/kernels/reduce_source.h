@@ -127,6 +127,9 @@ struct Source {
 
   const std::byte* at(std::int64_t offset) const { return data + offset * stored_size; }
 
+  // Whether it has the elements that are accumulated, without a conversion.
+  bool gives_elements() const { return is_direct || (computed && !computed->convert); }
+
   // Copies `count` elements from element `offset` on to `tile`.
   void pack(std::int64_t offset, std::int64_t stride, std::int64_t count, void* tile) const {
     if (computed) {
