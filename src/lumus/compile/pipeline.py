@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from lumus.compile.passes.cse import cse
 from lumus.compile.passes.dce import dce
-from lumus.compile.passes.fold import fold
-from lumus.compile.passes.simplify import simplify
+from lumus.compile.passes.fuse import fuse
 from lumus.trace.program import Pass, Program
 
 
 def passes(*, fast_math: bool) -> list[Pass]:
     """The passes, in order."""
-    return [fold, partial(simplify, fast_math=fast_math), cse, dce]
+    return [dce, fuse]
 
 
 def optimised(program: Program, *, fast_math: bool = False) -> Program:

@@ -1,0 +1,1 @@
+"""The parts of the pass `fuse`: who may join whom, what pays, and how expressions are joined."""
