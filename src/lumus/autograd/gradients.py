@@ -175,7 +175,8 @@ class GradStore(Mapping[Tensor[Float], Tensor[Float]]):
     def _clip_traced(self, norm: Tensor[Float], max_norm: float) -> Tensor[Float]:
         """`clip_` in a compiled function, where the norm has no value yet; the same bits."""
         told = "clip_: the norm of the gradients is {}"
-        sure = checked(norm, norm.isfinite(), told, "look for what made a gradient not finite")
+        hint = "look for what made a gradient not finite"
+        sure = checked(norm, norm.isfinite(), GradientError, told, hint)
         wide = sure.astype(float64)
         scale = where(wide > max_norm, max_norm / wide, 1.0)
         self._entries = {

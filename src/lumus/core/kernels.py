@@ -117,11 +117,13 @@ class MatMul(Kernel):
 
 @frozen
 class Checked(Kernel):
-    """Of (value, holds): the value, if `holds` is True; else raises a GradientError.
+    """Of (value, holds): the value, if `holds` is True throughout; else raises.
 
-    `message` has ``{}`` where the value is to stand.
+    `error` is the name of a class of lumus.errors; in `message` ``{}`` stands for the first value
+    where it does not hold.
     """
 
+    error: str
     message: str
     hint: str | None
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from lumus import errors
 from lumus.core.kernels import Checked
-from lumus.errors import GradientError
 
 
 def check(kernel: Checked, value: Any, holds: Any) -> Any:
     """The value, or the error that says why it must not be used."""
-    if not bool(np.asarray(holds).all()):
-        shown = np.asarray(value).reshape(-1)[0].item()
-        raise GradientError(kernel.message.format(shown), hint=kernel.hint)
-    return value
+    each = np.asarray(holds)
+    if each.all():
+        return value
+    wrong = np.broadcast_to(~each, np.asarray(value).shape)
+    shown = np.asarray(value)[wrong][0].item()
+    error: type[errors.LumusError] = getattr(errors, kernel.error)
+    raise error(kernel.message.format(shown), hint=kernel.hint)

@@ -7,6 +7,7 @@ import numpy as np
 
 import lumus as lm
 from lumus.core.dtypes import ALL
+from lumus.core.mode import MODE
 from lumus.testing.op_spec import FLOATS, Case, OpSpec, Source
 
 NUMBERS = tuple(dtype for dtype in ALL if dtype is not lm.bool_)
@@ -55,7 +56,7 @@ def in_place(name: str, formula: Any, dtypes: Any, cases: Any = pair_cases) -> O
 
 
 def elementwise_equal(x: Any, y: Any) -> bool:
-    return bool((x == y).all())
+    return not MODE.get().has_values or bool((x == y).all())
 
 
 SPECS = [

@@ -7,6 +7,7 @@ from typing import Any, overload
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.kinds import Float, Int
+from lumus.core.mode import MODE
 from lumus.core.op import ElementwiseOp, Needs, register
 from lumus.core.record import Record, Saved, record
 from lumus.core.scalar import functions as scalar
@@ -15,6 +16,7 @@ from lumus.core.tensor import Tensor, operands
 from lumus.errors import ArgumentError
 from lumus.ops.broadcasting import sum_to
 from lumus.ops.elementwise.map import fused, gradient_rule
+from lumus.ops.interop.checked import checked
 
 # p * x**(p - 1) is 0 * inf at x = 0, p = 0, where the function is constant.
 _GRAD_X = gradient_rule(
@@ -79,11 +81,11 @@ def pow(x: Any, p: Any) -> Any:
     """
     base, power = operands("pow", x, p)
     if base.dtype.kind == power.dtype.kind == "int" and power.size:
+        told = "pow: an Int to the power {} is no Int"
+        hint = "convert the base and the power with .astype(lumus.float32)"
+        if not MODE.get().has_values:
+            return apply("pow", base, checked(power, power >= 0, ArgumentError, told, hint))
         lowest = apply("min", power, axes=tuple(range(power.ndim)), keepdims=False).item()
         if lowest < 0:
-            raise ArgumentError(
-                f"pow: an Int to the power {lowest} is no Int",
-                hint="convert the base and the power with .astype(lumus.float32)",
-                op="pow",
-            )
+            raise ArgumentError(told.format(lowest), hint=hint, op="pow")
     return apply("pow", base, power)

@@ -9,9 +9,11 @@ from lumus.core.broadcast import integer
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
 from lumus.core.kinds import Bool, Float, Int
+from lumus.core.mode import MODE
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
 from lumus.errors import DTypeError, IndexRangeError, ShapeError
+from lumus.ops.interop.checked import checked
 
 
 def class_axis(scores: Tensor[Float]) -> int:
@@ -84,7 +86,11 @@ def kept_targets(targets: Tensor[Int], ignore_index: int | None) -> Tensor[Bool]
 def at_targets(op: str, scores: Tensor[Float], targets: Tensor[Int], axis: int) -> Tensor[Float]:
     """The score of each target; raises IndexRangeError for what is no class."""
     classes = scores.shape[axis]
-    if targets.size:
+    if not MODE.get().has_values:
+        told = f"{op}: target {{}} is no class: there are {classes}, from 0 to {classes - 1}"
+        within = (targets >= 0) & (targets < classes)
+        targets = checked(targets, within, IndexRangeError, told)
+    elif targets.size:
         # A negative target would count from the end in an index; as a class it is a mistake.
         lowest = apply("min", targets, axes=tuple(range(targets.ndim)), keepdims=False).item()
         if lowest < 0:

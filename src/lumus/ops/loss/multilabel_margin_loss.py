@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from lumus.core.dtypes import int64
 from lumus.core.kinds import Bool, Float, Int
+from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor
 from lumus.errors import IndexRangeError, ShapeError
 from lumus.ops.create.arange import arange
 from lumus.ops.elementwise.where import where
+from lumus.ops.interop.checked import checked
 from lumus.ops.loss.class_targets import check_class_numbers
 from lumus.ops.loss.elementwise_loss import elementwise_loss, formula
 from lumus.ops.loss.hinge_embedding_loss import hinge
@@ -54,7 +56,7 @@ def multilabel_margin_loss(
 def _losses(op: str, scores: Tensor[Float], targets: Tensor[Int]) -> Tensor[Float]:
     classes = scores.shape[1]
     targets = targets.astype(int64)
-    _check_range(op, targets, classes)
+    targets = _in_range(op, targets, classes)
     # (N, T): the targets before the first -1; the others stand for class 0, which is then unused.
     listed = (targets == -1).astype(int64).cumsum(axis=1) == 0
     numbers = where(listed, targets, 0)
@@ -68,8 +70,11 @@ def _losses(op: str, scores: Tensor[Float], targets: Tensor[Int]) -> Tensor[Floa
     return where(counted, terms, 0.0).sum(axis=(1, 2)) / float(max(classes, 1))
 
 
-def _check_range(op: str, targets: Tensor[Int], classes: int) -> None:
+def _in_range(op: str, targets: Tensor[Int], classes: int) -> Tensor[Int]:
     wrong: Tensor[Bool] = (targets < -1) | (targets >= classes)
+    if not MODE.get().has_values:
+        told = f"{op}: target {{}} is no class: there are {classes}, from 0 to {classes - 1}"
+        return checked(targets, ~wrong, IndexRangeError, told, "-1 ends a row")
     if targets.size and wrong.any().item():
         place = wrong.astype(int64).argmax().item()
         row, column = divmod(place, targets.shape[1])
@@ -82,3 +87,4 @@ def _check_range(op: str, targets: Tensor[Int], classes: int) -> None:
             bound=classes,
             position=(row, column),
         )
+    return targets

@@ -10,14 +10,14 @@ from typing import Any, cast
 import numpy as np
 
 from lumus.core.broadcast import integer
-from lumus.core.construct import new_tensor
+from lumus.core.construct import made_tensor, new_tensor
 from lumus.core.device import Device
 from lumus.core.dtypes import int64
 from lumus.core.kinds import Int
 from lumus.core.mode import MODE
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor
-from lumus.errors import ArgumentError
+from lumus.errors import ArgumentError, TraceError
 
 _lock = threading.Lock()  # for the few instructions that read and move a stream
 
@@ -48,6 +48,8 @@ class Generator:
     def __init__(self, seed: int | None = None) -> None:
         self.seed(int.from_bytes(os.urandom(7), "little") if seed is None else seed)
 
+    _made_by: object = None  # what traced the function that made it
+
     def seed(self, seed: int) -> None:
         """Starts the stream of another seed, an int in [0, 2**63)."""
         self.state = (seed, 0)
@@ -68,6 +70,14 @@ class Generator:
             raise ArgumentError(f"Generator: the seed must be in [0, 2**63), got {seed}")
         if not 0 <= counter < 2**62:
             raise ArgumentError(f"Generator: the counter must be in [0, 2**62), got {counter}")
+        tracer = MODE.get().tracer
+        if tracer is not None and hasattr(self, "_seed") and self._made_by is not tracer:
+            raise TraceError(
+                "compile: a generator from outside is seeded in a compiled function, which would "
+                "happen once, when it is traced",
+                hint="seed it outside, or make a Generator(seed) inside",
+            )
+        self._made_by = tracer
         with _lock:
             self._seed, self._counter = seed, counter
 
@@ -77,6 +87,10 @@ class Generator:
         # A block of the cipher gives four words; a number takes at most two of them.
         blocks = max(1, (count + 1) // 2)
         tracer = MODE.get().tracer
+        if tracer is not None and self._made_by is tracer:
+            # Made in the traced function, so it starts again at each call.
+            key = device.copy_in(np.array(self.advance(blocks), dtype=np.int64), spec)
+            return cast("Tensor[Int]", made_tensor(key, spec))
         if tracer is not None:
             return cast("Tensor[Int]", new_tensor(tracer.host(KeySource(self, blocks), spec), spec))
         key = np.array(self.advance(blocks), dtype=np.int64)
