@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lumus.core.dtypes import bfloat16
 from lumus.trace.program import Program, Var
 
 
@@ -22,7 +23,14 @@ def interpret(program: Program, inputs: Sequence[Any]) -> list[Any]:
         run = outs[0].device.prepare(one.kernel, ins, outs)
         made = run(*[values[var] for var in one.inputs])
         values.update(zip(one.outputs, made if isinstance(made, tuple) else (made,), strict=True))
-    return [np.array(values[var]) for var in program.results()]
+    return [_numbers(values[var], var) for var in program.results()]
+
+
+def _numbers(data: Any, var: Var) -> Any:
+    array = np.array(data)
+    if var.spec.dtype is bfloat16:  # NumPy sees its bits, which are the upper ones of a float32
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array
 
 
 def same_bits(one: Any, other: Any) -> bool:

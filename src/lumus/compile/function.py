@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from weakref import ref
-
-import numpy as np
 
 from lumus import _native
 from lumus.autograd.backward import leaves_near
@@ -32,7 +30,7 @@ from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, TraceError
 from lumus.trace.program import Program
 from lumus.trace.tracer import ProgramTracer
-from lumus.trace.tree import CONTAINERS, Branch, StaticLeaf, Tree, put_together, take_apart
+from lumus.trace.tree import CONTAINERS, LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
 from lumus.trace.value import Value
 
 P = ParamSpec("P")
@@ -79,34 +77,39 @@ class Variant:
         self.info = info
         self.lowered = lowered
         self._run = lowered.executable.run
-        self._hosts = [
-            (host.source.values, host.source.commit, np.asarray(array).reshape(-1))
-            for host, array in lowered.hosts
-        ]
+        self._hosts = [(host.source.values, array) for host, array in lowered.hosts]
+        self._commits = [host.source.commit for host, _ in lowered.hosts]
         program = traced.program
-        places = {capture.var: capture.data for capture in program.captures}
-        self._written = [
-            (places.get(write.target), program.inputs.index(write.target), write)
-            if write.target not in places
-            else (places[write.target], -1, write)
+        kept = {capture.var: capture.data for capture in program.captures}
+        self._writes = [
+            (kept[write.target], write.op, write.site)
             for write in program.writes
+            if write.target in kept
+        ]
+        self._writes_of_arguments = [
+            (program.inputs.index(write.target), write)
+            for write in program.writes
+            if write.target not in kept
         ]
 
-    def run(self, tensors: list[Tensor[Any]]) -> Any:
-        """Runs the plan on the tensors of a call of its kind."""
-        for values, _, flat in self._hosts:
-            flat[:] = values()
-        data = [tensor.data for tensor in tensors]
+    def run(self, data: list[Any], tensors: Sequence[Tensor[Any]]) -> Any:
+        """Runs the plan on the data of a call of its kind."""
+        for values, array in self._hosts:
+            _native.set_numbers(array, values())
         try:
             results = self._run(data)
         except _native.IndexOutOfRange as error:
             raise index_error(self.info.name, error) from None
         except MemoryError:
-            raise out_of_memory(self.info.name, tensors[0].spec) from None
-        for _, commit, _ in self._hosts:
+            spec = self.traced.program.equations[-1].outputs[0].spec
+            raise out_of_memory(self.info.name, spec) from None
+        for commit in self._commits:
             commit()
-        for array, place, write in self._written:
-            (data[place] if array is None else array).note_write(write.op, write.site)
+        if self._writes:
+            _native.note_writes(self._writes)
+        for place, write in self._writes_of_arguments:
+            data[place].note_write(write.op, write.site)
+        self.info.num_calls += 1
         return self.traced.results(tensors, results)
 
 
@@ -135,9 +138,11 @@ class _Traced:
                 return f"{what}: {value!r} -> {now!r}"
         return self.surroundings.difference()
 
-    def results(self, tensors: list[Tensor[Any]], data: list[Any]) -> Any:
+    def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
         """What the function returns, made of the tensors of the call and what the plan computed."""
         arrays = iter(data)
+        if self.form is LEAF:
+            return self._results[0].tensor(tensors, arrays)
         made = iter([result.tensor(tensors, arrays) for result in self._results])
         return put_together(self.form, lambda: next(made))
 
@@ -157,7 +162,7 @@ class _Result:
     def is_computed(self) -> bool:
         return self.place is None and self.outside is None
 
-    def tensor(self, tensors: list[Tensor[Any]], arrays: Iterator[Any]) -> Tensor[Any]:
+    def tensor(self, tensors: Sequence[Tensor[Any]], arrays: Iterator[Any]) -> Tensor[Any]:
         if self.place is not None:
             return tensors[self.place]
         if self.outside is not None:
@@ -189,6 +194,7 @@ class CompiledFunction(Generic[P, R]):
         self._freeze = freeze
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
+        self._plain: dict[tuple[Any, ...], Variant] = {}  # the last one of plain calls
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
@@ -196,8 +202,35 @@ class CompiledFunction(Generic[P, R]):
         mode = MODE.get()
         if mode.interpreter is not None:
             return self.function(*args, **kwargs)
+        if not kwargs:
+            found = self._plain_call(cast("tuple[Any, ...]", args), mode)
+            if found is not None:
+                return cast("R", found[0].run(found[1], cast("tuple[Any, ...]", args)))
         call = _Call(args, kwargs, mode.records)
-        return cast("R", self._variant(call).run(call.tensors))
+        variant = self._variant(call)
+        data = [tensor.data for tensor in call.tensors]
+        return cast("R", variant.run(data, call.tensors))
+
+    def _plain_call(self, args: tuple[Any, ...], mode: Mode) -> tuple[Variant, list[Any]] | None:
+        """The variant of a call of dense tensors off any graph, as most are, and their data."""
+        specs: list[Any] = [mode.records]
+        data: list[Any] = []
+        for arg in args:
+            if not isinstance(arg, Tensor):
+                return None
+            array = arg.data
+            if arg.origin.__class__ is tuple or not array.is_contiguous:
+                return None
+            specs.append(arg.spec)
+            data.append(array)
+        variant = self._plain.get(tuple(specs))
+        if variant is None:
+            call = _Call(args, {}, mode.records)
+            variant = self._plain[tuple(specs)] = self._variant(call)
+        elif variant.traced.difference() is not None:
+            del self._plain[tuple(specs)]
+            return None
+        return variant, data
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         return self if owner is None else MethodType(self, owner)
@@ -210,6 +243,7 @@ class CompiledFunction(Generic[P, R]):
         """Forgets all specialisations, and their memory."""
         with self._lock:
             self._variants.clear()
+            self._plain.clear()
             self._infos.clear()
 
     def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:

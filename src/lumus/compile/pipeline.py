@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from lumus.compile.passes.cse import cse
 from lumus.compile.passes.dce import dce
+from lumus.compile.passes.fold import fold
 from lumus.compile.passes.fuse import fuse
+from lumus.compile.passes.simplify import simplify
 from lumus.trace.program import Pass, Program
 
 
 def passes(*, fast_math: bool) -> list[Pass]:
     """The passes, in order."""
-    return [dce, fuse]
+    return [fold, partial(simplify, fast_math=fast_math), cse, dce, fuse]
 
 
 def optimised(program: Program, *, fast_math: bool = False) -> Program:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from lumus.core.plan import Plan
     from lumus.core.record import Node, Record
@@ -54,7 +54,7 @@ class Interpreter:
 class Source(Protocol):
     """Numbers that Python gives anew at each call of a traced function, in two steps."""
 
-    def values(self) -> Sequence[float | int]:
+    def values(self) -> tuple[float | int, ...]:
         """The numbers of this call, in row-major order; asked for before the program runs."""
         ...
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -37,21 +36,33 @@ class Group:
         self.options = options
 
 
+class RuleOf:
+    """Reads the rule of a group, which changes with its options; quick while they stay."""
+
+    def __init__(self, optimizer: Optimizer, group: Group) -> None:
+        self._optimizer = optimizer
+        self._group = group
+        self._seen: dict[str, Any] = {}
+        self._rule: Expression | None = None
+
+    def __call__(self) -> Expression | None:
+        options = self._group.options
+        if options != self._seen:
+            self._optimizer.check_options(options)
+            self._rule, self._seen = self._optimizer.rule(options), dict(options)
+        return self._rule
+
+
 class StepNumbers:
     """The numbers of each step of a compiled update; counts the steps of the parameters' states."""
 
     def __init__(self, optimizer: Optimizer, group: Group) -> None:
         self._optimizer = optimizer
         self._group = group
-        self._checked: dict[str, Any] = {}
         self.states: list[State] = []
 
     def values(self) -> tuple[float, ...]:
         """The numbers of the next step."""
-        options = self._group.options
-        if options != self._checked:
-            self._optimizer.check_options(options)
-            self._checked = dict(options)
         step = self.states[0]["step"]
         if any(state["step"] != step for state in self.states):
             raise StateError(
@@ -59,7 +70,7 @@ class StepNumbers:
                 "were updated together have now made different numbers of steps",
                 hint="clear() the compiled function after updating some of them elsewhere",
             )
-        return self._optimizer.numbers(step + 1, options)
+        return self._optimizer.numbers(step + 1, self._group.options)
 
     def commit(self) -> None:
         """Counts the step."""
@@ -211,7 +222,7 @@ class Optimizer(ABC):
             state = self.state.setdefault(place, {"step": 0})
             key = (id(group), state["step"], _state_dtype(parameter), parameter.device)
             if key not in sources:
-                tracer.guard(f"{name}: rule", partial(self.rule, group.options))
+                tracer.guard(f"{name}: rule", RuleOf(self, group))
                 sources[key] = self._source(group, parameter)
             source, operands = sources[key]
             source.states.append(state)

@@ -8,11 +8,12 @@ has which value when the program ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from lumus.core.device import Data
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
+from lumus.core.mode import Source
 from lumus.core.site import Site
 from lumus.core.spec import Spec
 from lumus.trace.printer import program_text
@@ -62,21 +63,6 @@ class Capture:
     var: Var
     data: Data
     constant: bool
-
-
-class Source(Protocol):
-    """Numbers that Python gives anew at each call: a rate, a counter of random numbers.
-
-    Two steps: `values` are asked for before the program runs, `commit` is called after it has.
-    """
-
-    def values(self) -> Sequence[float | int]:
-        """The numbers of this call, in row-major order."""
-        ...
-
-    def commit(self) -> None:
-        """Called when the call has succeeded."""
-        ...
 
 
 @frozen

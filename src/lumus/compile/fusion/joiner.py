@@ -15,7 +15,7 @@ from lumus.core.kernels import Cast, Copy, Elementwise
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.functions import cast
 from lumus.core.scalar.nodes import ZERO, Call, Constant, Input, Scalar, postorder
-from lumus.core.scalar.program import compute_dtypes, result_dtypes
+from lumus.core.scalar.program import Types
 from lumus.core.scalar.simplifier import Simplifier
 from lumus.core.site import Site
 from lumus.trace.program import Equation, Var
@@ -109,14 +109,14 @@ class Joiner:
     def _join(
         self, parts: Sequence[Part], inputs: Sequence[Var], outputs: Sequence[Var]
     ) -> Expression:
-        common = compute_dtypes(_dtypes(inputs))
+        common = Types((), _dtypes(inputs)).compute
         nodes: dict[Var, Scalar] = {var: Input(place) for place, var in enumerate(inputs)}
         # What a node is computed in where it is read; the inputs of a kind have that in common.
         dtypes = {var: common[var.spec.dtype.kind] for var in inputs}
         for part in parts:
             prepared = self.prepared(part)
             assert prepared is not None
-            compute = compute_dtypes(_dtypes(part.inputs))
+            compute = Types((), _dtypes(part.inputs)).compute
             operands = [
                 _held(nodes[var], dtypes[var], compute[var.spec.dtype.kind])
                 if index in prepared.used
@@ -150,8 +150,10 @@ def _prepare(
     # zero of differentiation has done its work then: to what follows it is a number like others.
     simplify = Simplifier(powers_as_products=True)
     nodes = _with_plain_zero([simplify(output) for output in expression.outputs])
+    types = Types(postorder(nodes), inputs)
     results: list[Scalar] = []
-    for node, result, dtype in zip(nodes, result_dtypes(nodes, inputs), outputs, strict=True):
+    for node, dtype in zip(nodes, outputs, strict=True):
+        result = types.results[node]
         if result is not None:
             results.append(_held(node, result, dtype))
         elif isinstance(node, Constant) and _is_exact(node.value, dtype):

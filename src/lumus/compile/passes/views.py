@@ -28,3 +28,25 @@ def escaping(program: Program) -> set[Var]:
         if is_view(one) and not found.isdisjoint(one.outputs):
             found.update(one.inputs)
     return found
+
+
+def dense_values(program: Program) -> set[Var]:
+    """The values that are known to lie in row-major order without gaps.
+
+    Sums and products may round otherwise over another layout, so a pass must not change that of
+    what they read. Every kernel's results are dense, but for views.
+    """
+    found = {one.var for one in program.captures if getattr(one.data, "is_contiguous", False)}
+    for one in program.equations:
+        if not is_view(one) or (isinstance(one.kernel, Reshape) and one.inputs[0] in found):
+            found.update(one.outputs)
+    return found
+
+
+def owned_values(program: Program) -> set[Var]:
+    """The values in memory that the program itself allocates: what it computes, and views of it."""
+    found: set[Var] = set()
+    for one in program.equations:
+        if not is_view(one) or one.inputs[0] in found:
+            found.update(one.outputs)
+    return found

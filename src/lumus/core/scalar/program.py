@@ -48,7 +48,7 @@ def compile_program(
     simplify = Simplifier(powers_as_products=True)
     outputs = [simplify(output) for output in expression.outputs]
     order = postorder(outputs)
-    types = _Types(order, input_dtypes)
+    types = Types(order, input_dtypes)
     types.demand(outputs, output_dtypes)
     emitter = _Emitter(types, input_dtypes)
     for node in order:
@@ -56,15 +56,7 @@ def compile_program(
     return emitter.program(outputs, output_dtypes)
 
 
-def result_dtypes(
-    outputs: Sequence[Scalar], input_dtypes: Sequence[AnyDType]
-) -> list[AnyDType | None]:
-    """The dtype that each of simplified `outputs` is computed in; None for numbers alone."""
-    types = _Types(postorder(outputs), input_dtypes)
-    return [types.results[output] for output in outputs]
-
-
-class _Types:
+class Types:
     """The dtype of each node.
 
     A number, and what is computed of numbers alone, has none of its own: it is computed in each
@@ -73,7 +65,7 @@ class _Types:
 
     def __init__(self, order: Sequence[Scalar], input_dtypes: Sequence[AnyDType]) -> None:
         self.order = order
-        self.compute = compute_dtypes(input_dtypes)
+        self.compute = _compute_dtypes(input_dtypes)
         self.results: dict[Scalar, AnyDType | None] = {}
         self.operands: dict[Scalar, AnyDType | None] = {}
         self.demands: dict[Scalar, list[AnyDType]] = {}
@@ -138,8 +130,7 @@ class _Types:
                 wanted.append(dtype)
 
 
-def compute_dtypes(input_dtypes: Sequence[AnyDType]) -> dict[str, AnyDType]:
-    """The dtype in which the inputs of each kind are computed."""
+def _compute_dtypes(input_dtypes: Sequence[AnyDType]) -> dict[str, AnyDType]:
     compute: dict[str, AnyDType] = {}
     for dtype in input_dtypes:
         wide = float32 if is_half(dtype) else dtype
@@ -170,7 +161,7 @@ _COMMUTES = {
 
 
 class _Emitter:
-    def __init__(self, types: _Types, input_dtypes: Sequence[AnyDType]) -> None:
+    def __init__(self, types: Types, input_dtypes: Sequence[AnyDType]) -> None:
         self.types = types
         self.input_dtypes = input_dtypes
         self.constants: dict[tuple[int, str], tuple[_Register, Number]] = {}
