@@ -3,6 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
+#include <vector>
+
 #include "bind/conversion.h"
 #include "bind/release.h"
 #include "bind/scalar.h"
@@ -37,17 +40,14 @@ Array cast(const Array& array, int dtype) {
 // The input, broadcast to the output.
 Step* copy_step() {
   return make_step({1, 1, InPlace::all, true},
-                   [](const View* const* inputs, const View* const* outputs) {
-                     assign(*outputs[0], *inputs[0]);
-                   });
+                   [](Views inputs, Views outputs) { assign(*outputs[0], *inputs[0]); });
 }
 
 // To the dtype of the output.
 Step* cast_step() {
-  return make_step({1, 1, InPlace::none, true},
-                   [](const View* const* inputs, const View* const* outputs) {
-                     copy_kernels().cast(*outputs[0], *inputs[0]);
-                   });
+  return make_step({1, 1, InPlace::none, true}, [](Views inputs, Views outputs) {
+    copy_kernels().cast(*outputs[0], *inputs[0]);
+  });
 }
 
 void fill_with(const View& to, nb::handle number) {
@@ -69,22 +69,71 @@ Array full(int dtype, nb::tuple shape, nb::handle number) {
   return result;
 }
 
+// The parts one after the other along the axis.
+void write_joined(Views parts, int count, int axis, const View& to) {
+  View place;
+  copy_view(to, &place);
+  const std::int64_t stride = to.strides[axis] * itemsize(to.dtype);
+  for (int at = 0; at < count; ++at) {
+    place.shape[axis] = parts[at]->shape[axis];
+    copy_kernels().copy(place, *parts[at]);
+    place.data += place.shape[axis] * stride;
+  }
+}
+
 Array concat(nb::list arrays, int axis) {
-  const Array& first = nb::cast<const Array&>(arrays[0]);
+  // A tuple of our own: another thread may change the caller's list while the lock is released.
+  const nb::tuple kept(arrays);
+  const Array& first = nb::cast<const Array&>(kept[0]);
   std::int64_t shape[kMaxRank];
   for (int other = 0; other < first.view.rank; ++other) shape[other] = first.view.shape[other];
   shape[axis] = 0;
-  for (nb::handle array : arrays) shape[axis] += nb::cast<const Array&>(array).view.shape[axis];
+  for (nb::handle array : kept) shape[axis] += nb::cast<const Array&>(array).view.shape[axis];
   Array result = make_array(first.view.dtype, first.view.rank, shape);
-  View part = result.view;
-  const std::int64_t stride = part.strides[axis] * itemsize(part.dtype);
-  for (nb::handle array : arrays) {
-    const View& from = nb::cast<const Array&>(array).view;
-    part.shape[axis] = from.shape[axis];
-    run_copy(part, from);
-    part.data += from.shape[axis] * stride;
-  }
+  std::vector<const View*> parts;
+  for (nb::handle array : kept) parts.push_back(&nb::cast<const Array&>(array).view);
+  run_released(num_elements(result.view), [&] {
+    write_joined(parts.data(), static_cast<int>(parts.size()), axis, result.view);
+  });
   return result;
+}
+
+Step* concat_step(int count, int axis) {
+  return make_step({count, 1, InPlace::none, true}, [=](Views inputs, Views outputs) {
+    write_joined(inputs, count, axis, *outputs[0]);
+  });
+}
+
+struct Window {
+  std::int64_t starts[kMaxRank], steps[kMaxRank];
+
+  Window(nb::tuple from, nb::tuple by) {
+    read_integers(from, starts);
+    read_integers(by, steps);
+  }
+  View of(const View& view, const std::int64_t* sizes) const {
+    return sliced(borrowed(view), starts, sizes, steps).view;
+  }
+};
+
+// Zeros with the input in a slice of them.
+Step* unslice_step(nb::tuple starts, nb::tuple steps) {
+  const Window window(starts, steps);
+  return make_step({1, 1, InPlace::none, true}, [=](Views inputs, Views outputs) {
+    if (num_elements(*inputs[0]) < num_elements(*outputs[0])) clear(*outputs[0]);
+    copy_kernels().copy(window.of(*outputs[0], inputs[0]->shape), *inputs[0]);
+  });
+}
+
+// Of (x, values): x with values, broadcast, in a slice of it.
+Step* slice_put_step(nb::tuple starts, nb::tuple lengths, nb::tuple steps) {
+  const Window window(starts, steps);
+  std::array<std::int64_t, kMaxRank> sizes;
+  read_integers(lengths, sizes.data());
+  return make_step({2, 1, InPlace::first, true}, [=](Views inputs, Views outputs) {
+    assign(*outputs[0], *inputs[0]);
+    assign(window.of(*outputs[0], sizes.data()), *inputs[1]);
+  });
 }
 
 Array arange(int dtype, nb::handle start, nb::handle step, std::int64_t count) {
@@ -124,11 +173,14 @@ void bind_copy(nb::module_& m) {
   m.def("copy", copy);
   m.def("copy_into", copy_into);
   m.def("cast", cast);
-  m.def("copy_step", copy_step);
-  m.def("cast_step", cast_step);
   m.def("fill", fill);
   m.def("full", full);
   m.def("concat", concat);
   m.def("arange", arange);
   m.def("linspace", linspace);
+  m.def("copy_step", copy_step);
+  m.def("cast_step", cast_step);
+  m.def("concat_step", concat_step);
+  m.def("unslice_step", unslice_step);
+  m.def("slice_put_step", slice_put_step);
 }

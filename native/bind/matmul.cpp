@@ -64,7 +64,7 @@ View with_last_axes_swapped(const View& view) {
 
 // The inputs, converted to the dtype of the output; `transposed` swaps the last axes of the second.
 Step* matmul_step(bool transposed, bool has_bias) {
-  const auto run = [=](const View* const* inputs, const View* const* outputs) {
+  const auto run = [=](Views inputs, Views outputs) {
     const DType dtype = outputs[0]->dtype;
     const Array a = converted(*inputs[0], dtype), b = converted(*inputs[1], dtype);
     const View right = transposed ? with_last_axes_swapped(b.view) : b.view;
@@ -72,7 +72,7 @@ Step* matmul_step(bool transposed, bool has_bias) {
     const Array bias = converted(*inputs[2], dtype);
     matmul_kernels().matmul(a.view, right, &bias.view, *outputs[0]);
   };
-  const auto work = [](const View* const* inputs, const View* const* outputs) {
+  const auto work = [](Views inputs, Views outputs) {
     const std::int64_t products = num_elements(*outputs[0]) * inputs[0]->shape[inputs[0]->rank - 1];
     return products / (kReleaseProducts / kReleaseFrom);
   };

@@ -2,11 +2,15 @@
 #include "kernels/random.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
+
+#include <string_view>
 
 #include "bind/conversion.h"
 #include "bind/random.h"
 #include "bind/release.h"
-#include "runtime/array.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
@@ -63,26 +67,32 @@ Array random_exponential(const Array& key, int dtype, nb::tuple shape) {
   return result;
 }
 
-// `probabilities` is float64, dense, of as many elements as the result.
+// `probabilities` is float64, of as many elements as the result.
+void write_bernoulli_each(const View& to, const View& key, const View& probabilities) {
+  const Array each = dense(probabilities);
+  random_kernels().bernoulli_each(to, stream_of(key), data_of<double>(each.view));
+}
+
 Array random_bernoulli_each(const Array& key, const Array& probabilities, nb::tuple shape) {
-  const PhiloxStream stream = stream_of(key);
   Array result = make_shaped(DType::boolean, shape);
-  run_released(num_elements(result.view), [&] {
-    random_kernels().bernoulli_each(result.view, stream, data_of<double>(probabilities.view));
-  });
+  run_released(num_elements(result.view),
+               [&] { write_bernoulli_each(result.view, key.view, probabilities.view); });
   return result;
 }
 
-// `concentrations` is float64, dense, of one element or of as many as the result.
+// `concentrations` is float64, of one element or of as many as the result.
+void write_gamma(const View& to, const View& key, const View& concentrations) {
+  const Array each = dense(concentrations);
+  const std::int64_t stride = num_elements(each.view) == 1 ? 0 : 1;
+  random_kernels().gamma(to, stream_of(key), data_of<double>(each.view), stride);
+}
+
+constexpr std::int64_t kGammaWork = 8;  // of an element, in elements moved
+
 Array random_gamma(const Array& key, const Array& concentrations, int dtype, nb::tuple shape) {
-  const PhiloxStream stream = stream_of(key);
   Array result = make_shaped(static_cast<DType>(dtype), shape);
-  const std::int64_t count = num_elements(result.view);
-  const std::int64_t stride = num_elements(concentrations.view) == 1 ? 0 : 1;
-  run_released(8 * count, [&] {
-    const double* const from = data_of<double>(concentrations.view);
-    random_kernels().gamma(result.view, stream, from, stride);
-  });
+  run_released(kGammaWork * num_elements(result.view),
+               [&] { write_gamma(result.view, key.view, concentrations.view); });
   return result;
 }
 
@@ -95,6 +105,55 @@ Array random_integers(const Array& key, std::int64_t low, nb::int_ high, int dty
   run_released(num_elements(result.view),
                [&] { random_kernels().integers(result.view, stream, low, span); });
   return result;
+}
+
+// --------------------------------------------------------------------------------------- steps
+
+// Of a key alone. Keys are read when the step runs.
+Step* random_step(std::string_view distribution) {
+  const RandomKernels& kernels = random_kernels();
+  const auto kernel = distribution == "uniform"  ? kernels.uniform
+                      : distribution == "normal" ? kernels.normal
+                                                 : kernels.exponential;
+  return make_step(
+      {1}, [=](Views inputs, Views outputs) { kernel(*outputs[0], stream_of(*inputs[0])); });
+}
+
+Step* bernoulli_step(double probability) {
+  return make_step({1}, [=](Views inputs, Views outputs) {
+    random_kernels().bernoulli(*outputs[0], stream_of(*inputs[0]), probability);
+  });
+}
+
+Step* integers_step(std::int64_t low, nb::int_ high) {
+  const std::uint64_t span = bits_of(high, 0) - static_cast<std::uint64_t>(low);
+  return make_step({1}, [=](Views inputs, Views outputs) {
+    random_kernels().integers(*outputs[0], stream_of(*inputs[0]), low, span);
+  });
+}
+
+// Of a key and a number for each element.
+Step* bernoulli_each_step() {
+  return make_step({2}, [](Views inputs, Views outputs) {
+    write_bernoulli_each(*outputs[0], *inputs[0], *inputs[1]);
+  });
+}
+
+std::int64_t work_of_gamma(Views, Views outputs) { return kGammaWork * num_elements(*outputs[0]); }
+
+Step* gamma_each_step() {
+  return make_step(
+      {2}, [](Views inputs, Views outputs) { write_gamma(*outputs[0], *inputs[0], *inputs[1]); },
+      work_of_gamma);
+}
+
+Step* gamma_step(double concentration) {
+  return make_step(
+      {1},
+      [=](Views inputs, Views outputs) {
+        random_kernels().gamma(*outputs[0], stream_of(*inputs[0]), &concentration, 0);
+      },
+      work_of_gamma);
 }
 
 }  // namespace
@@ -110,4 +169,10 @@ void bind_random(nb::module_& m) {
   m.def("random_bernoulli_each", random_bernoulli_each);
   m.def("random_gamma", random_gamma);
   m.def("random_integers", random_integers);
+  m.def("random_step", random_step);
+  m.def("bernoulli_step", bernoulli_step);
+  m.def("bernoulli_each_step", bernoulli_each_step);
+  m.def("gamma_step", gamma_step);
+  m.def("gamma_each_step", gamma_each_step);
+  m.def("integers_step", integers_step);
 }

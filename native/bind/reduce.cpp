@@ -66,7 +66,7 @@ class Reduction {
 
   int num_inputs() const { return compiled_ ? compiled_->num_inputs : 1; }
 
-  void check(const View* const* inputs, int num_given) const {
+  void check(Views inputs, int num_given) const {
     if (num_given != num_inputs() || (compiled_ && compiled_->num_outputs != 1)) {
       throw std::invalid_argument("a reduction got another number of arrays than it has inputs");
     }
@@ -79,7 +79,7 @@ class Reduction {
   }
 
   // Of checked inputs.
-  void write(const View* const* inputs, const View& output) const {
+  void write(Views inputs, const View& output) const {
     if (!compiled_) return reduce_kernels().reduce(kind_, *inputs[0], axes_, output);
     const int num_inputs = compiled_->num_inputs;
     std::int64_t shape[kMaxRank];
@@ -93,7 +93,7 @@ class Reduction {
     reduce_kernels().reduce_computed(kind_, values, axes_, output);
   }
 
-  std::int64_t work(const View* const* inputs) const {
+  std::int64_t work(Views inputs) const {
     if (!compiled_) return num_elements(*inputs[0]);
     std::int64_t shape[kMaxRank];
     const int rank = broadcast_inputs(inputs, compiled_->num_inputs, shape);
@@ -103,7 +103,7 @@ class Reduction {
   }
 
  private:
-  Array run_views(const View* const* inputs, int count) const {
+  Array run_views(Views inputs, int count) const {
     check(inputs, count);
     std::int64_t shape[kMaxRank];
     const int rank = broadcast_inputs(inputs, count, shape);
@@ -126,15 +126,11 @@ class ReductionStep final : public Step {
   explicit ReductionStep(const Reduction& reduction)
       : Step({reduction.num_inputs()}), reduction_(reduction) {}
 
-  void check(const View* const* inputs, const View* const*) const override {
+  void check(Views inputs, Views) const override {
     reduction_.check(inputs, reduction_.num_inputs());
   }
-  void run(const View* const* inputs, const View* const* outputs) const override {
-    reduction_.write(inputs, *outputs[0]);
-  }
-  std::int64_t work(const View* const* inputs, const View* const*) const override {
-    return reduction_.work(inputs);
-  }
+  void run(Views inputs, Views outputs) const override { reduction_.write(inputs, *outputs[0]); }
+  std::int64_t work(Views inputs, Views) const override { return reduction_.work(inputs); }
 
  private:
   const Reduction& reduction_;
@@ -152,6 +148,14 @@ Array arg_reduce(std::string_view kind, const Array& input, nb::object axis, boo
   return output;
 }
 
+Step* arg_reduce_step(std::string_view kind, nb::object axis) {
+  const bool is_max = kind == "max";
+  const int reduced = axis.is_none() ? -1 : nb::cast<int>(axis);
+  return make_step({1}, [=](Views inputs, Views outputs) {
+    reduce_kernels().arg_reduce(is_max, *inputs[0], reduced, *outputs[0]);
+  });
+}
+
 }  // namespace
 }  // namespace lumus
 
@@ -164,4 +168,5 @@ void bind_reduce(nb::module_& m) {
       .def("run", &Reduction::run)
       .def("step", reduction_step, nb::keep_alive<0, 1>());
   m.def("arg_reduce", arg_reduce, nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  m.def("arg_reduce_step", arg_reduce_step, nb::arg(), nb::arg().none());
 }

@@ -5,6 +5,7 @@
 
 #include "bind/axes.h"
 #include "bind/release.h"
+#include "executor/step.h"
 #include "runtime/array.h"
 
 namespace nb = nanobind;
@@ -49,6 +50,25 @@ Array logsumexp(const Array& array, nb::tuple axes, bool keepdims) {
   return output;
 }
 
+Step* softmax_step(int axis, bool is_log) {
+  const auto kernel = is_log ? rows_kernels().log_softmax : rows_kernels().softmax;
+  return make_step({1},
+                   [=](Views inputs, Views outputs) { kernel(*inputs[0], axis, *outputs[0]); });
+}
+
+Step* softmax_grad_step(int axis, bool is_log) {
+  const auto kernel = is_log ? rows_kernels().log_softmax_grad : rows_kernels().softmax_grad;
+  return make_step(
+      {2}, [=](Views inputs, Views outputs) { kernel(*inputs[0], *inputs[1], axis, *outputs[0]); });
+}
+
+Step* logsumexp_step(nb::tuple axes) {
+  const std::uint32_t reduced = axis_mask(axes);
+  return make_step({1}, [=](Views inputs, Views outputs) {
+    rows_kernels().logsumexp(*inputs[0], reduced, *outputs[0]);
+  });
+}
+
 }  // namespace
 }  // namespace lumus
 
@@ -59,4 +79,7 @@ void bind_rows(nb::module_& m) {
   m.def("softmax_grad", softmax_grad);
   m.def("log_softmax_grad", log_softmax_grad);
   m.def("logsumexp", logsumexp);
+  m.def("softmax_step", softmax_step);
+  m.def("softmax_grad_step", softmax_grad_step);
+  m.def("logsumexp_step", logsumexp_step);
 }

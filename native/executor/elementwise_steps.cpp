@@ -18,8 +18,8 @@ bool broadcasts_to(const View& view, int rank, const std::int64_t* shape) {
   return true;
 }
 
-void check_operands(const ElementwiseProgram& program, const View* const* inputs,
-                    const View* const* outputs, int rank, const std::int64_t* shape) {
+void check_operands(const ElementwiseProgram& program, Views inputs, Views outputs, int rank,
+                    const std::int64_t* shape) {
   for (int index = 0; index < program.num_inputs; ++index) {
     if (inputs[index]->dtype != program.input_dtypes[index]) {
       throw std::invalid_argument("an input of a program has another dtype than the program");
@@ -46,15 +46,15 @@ std::int64_t work_of(const ElementwiseProgram& program, std::int64_t count) {
 
 }  // namespace
 
-void ElementwiseStep::check(const View* const* inputs, const View* const* outputs) const {
+void ElementwiseStep::check(Views inputs, Views outputs) const {
   check_operands(program_, inputs, outputs, outputs[0]->rank, outputs[0]->shape);
 }
 
-void ElementwiseStep::run(const View* const* inputs, const View* const* outputs) const {
+void ElementwiseStep::run(Views inputs, Views outputs) const {
   elementwise_kernels().run(program_, outputs, inputs, outputs[0]->rank, outputs[0]->shape);
 }
 
-std::int64_t ElementwiseStep::work(const View* const*, const View* const* outputs) const {
+std::int64_t ElementwiseStep::work(Views, Views outputs) const {
   return work_of(program_, num_elements(*outputs[0]));
 }
 
@@ -87,7 +87,7 @@ GroupedStep::GroupedStep(const ElementwiseProgram& program, std::vector<GroupSha
   pieces_.push_back(segments_.size());
 }
 
-void GroupedStep::check(const View* const* inputs, const View* const* outputs) const {
+void GroupedStep::check(Views inputs, Views outputs) const {
   for (const GroupShape& group : groups_) {
     check_operands(program_, inputs, outputs, group.rank, group.lengths);
     inputs += program_.num_inputs;
@@ -95,7 +95,7 @@ void GroupedStep::check(const View* const* inputs, const View* const* outputs) c
   }
 }
 
-void GroupedStep::run(const View* const* inputs, const View* const* outputs) const {
+void GroupedStep::run(Views inputs, Views outputs) const {
   const auto num_pieces = static_cast<std::int64_t>(pieces_.size()) - 1;
   parallel_for(num_pieces, 1, [&](std::int64_t first, std::int64_t last) {
     const std::size_t end = pieces_[static_cast<std::size_t>(last)];
@@ -105,8 +105,7 @@ void GroupedStep::run(const View* const* inputs, const View* const* outputs) con
   });
 }
 
-void GroupedStep::run_segment(const Segment& segment, const View* const* inputs,
-                              const View* const* outputs) const {
+void GroupedStep::run_segment(const Segment& segment, Views inputs, Views outputs) const {
   inputs += segment.group * static_cast<std::size_t>(program_.num_inputs);
   outputs += segment.group * static_cast<std::size_t>(program_.num_outputs);
   const GroupShape& shape = groups_[segment.group];
@@ -145,6 +144,6 @@ void GroupedStep::run_segment(const Segment& segment, const View* const* inputs,
   }
 }
 
-std::int64_t GroupedStep::work(const View* const*, const View* const*) const { return work_; }
+std::int64_t GroupedStep::work(Views, Views) const { return work_; }
 
 }  // namespace lumus

@@ -17,9 +17,9 @@ class ElementwiseStep final : public Step {
   explicit ElementwiseStep(const ElementwiseProgram& program)
       : Step({program.num_inputs, program.num_outputs, InPlace::all, true}), program_(program) {}
 
-  void check(const View* const* inputs, const View* const* outputs) const override;
-  void run(const View* const* inputs, const View* const* outputs) const override;
-  std::int64_t work(const View* const* inputs, const View* const* outputs) const override;
+  void check(Views inputs, Views outputs) const override;
+  void run(Views inputs, Views outputs) const override;
+  std::int64_t work(Views inputs, Views outputs) const override;
 
  private:
   const ElementwiseProgram& program_;
@@ -37,9 +37,9 @@ class GroupedStep final : public Step {
  public:
   GroupedStep(const ElementwiseProgram& program, std::vector<GroupShape> groups);
 
-  void check(const View* const* inputs, const View* const* outputs) const override;
-  void run(const View* const* inputs, const View* const* outputs) const override;
-  std::int64_t work(const View* const* inputs, const View* const* outputs) const override;
+  void check(Views inputs, Views outputs) const override;
+  void run(Views inputs, Views outputs) const override;
+  std::int64_t work(Views inputs, Views outputs) const override;
 
  private:
   // Elements [begin, end) of a group, in row-major order.
@@ -49,8 +49,7 @@ class GroupedStep final : public Step {
     std::int64_t end;
   };
 
-  void run_segment(const Segment& segment, const View* const* inputs,
-                   const View* const* outputs) const;
+  void run_segment(const Segment& segment, Views inputs, Views outputs) const;
 
   const ElementwiseProgram& program_;
   std::vector<GroupShape> groups_;

@@ -10,6 +10,9 @@
 
 namespace lumus {
 
+// The views of a step's inputs or outputs, in order.
+using Views = const View* const*;
+
 // Which inputs an output may be the very same view of (of one dtype and shape, it follows).
 enum class InPlace : std::uint8_t { none, first, all };
 
@@ -33,14 +36,14 @@ class Step {
 
   // Throws std::invalid_argument for views that `run` could not take. Done once for views that
   // change but in where their memory lies.
-  virtual void check(const View* const*, const View* const*) const {}
+  virtual void check(Views, Views) const {}
 
   // Computes the outputs. Inputs have any strides, and share no memory with outputs but as the
   // traits allow.
-  virtual void run(const View* const* inputs, const View* const* outputs) const = 0;
+  virtual void run(Views inputs, Views outputs) const = 0;
 
   // About how long that takes, in elements moved.
-  virtual std::int64_t work(const View* const* inputs, const View* const* outputs) const {
+  virtual std::int64_t work(Views inputs, Views outputs) const {
     std::int64_t count = 0;
     for (int at = 0; at < traits_.num_inputs; ++at) count += num_elements(*inputs[at]);
     for (int at = 0; at < traits_.num_outputs; ++at) count += num_elements(*outputs[at]);
@@ -56,9 +59,7 @@ template <class Body>
 class SimpleStep final : public Step {
  public:
   SimpleStep(const StepTraits& traits, Body body) : Step(traits), body_(std::move(body)) {}
-  void run(const View* const* inputs, const View* const* outputs) const override {
-    body_(inputs, outputs);
-  }
+  void run(Views inputs, Views outputs) const override { body_(inputs, outputs); }
 
  private:
   Body body_;
@@ -70,12 +71,8 @@ class WeighedStep final : public Step {
  public:
   WeighedStep(const StepTraits& traits, Body body, Work work)
       : Step(traits), body_(std::move(body)), work_(std::move(work)) {}
-  void run(const View* const* inputs, const View* const* outputs) const override {
-    body_(inputs, outputs);
-  }
-  std::int64_t work(const View* const* inputs, const View* const* outputs) const override {
-    return work_(inputs, outputs);
-  }
+  void run(Views inputs, Views outputs) const override { body_(inputs, outputs); }
+  std::int64_t work(Views inputs, Views outputs) const override { return work_(inputs, outputs); }
 
  private:
   Body body_;

@@ -60,7 +60,7 @@ def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
         return _random_gamma(kernel, len(inputs) == 2)
     if kernel.distribution == "bernoulli":
         if len(inputs) == 2:
-            return lambda key, each: _native.random_bernoulli_each(key, _native.copy(each), shape)
+            return lambda key, each: _native.random_bernoulli_each(key, each, shape)
         return lambda key: _native.random_bernoulli(key, kernel.low, shape)
     low, high = int(kernel.low), int(kernel.high)
     return lambda key: _native.random_integers(key, low, high, code, shape)
@@ -69,7 +69,7 @@ def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> Run:
 def _random_gamma(kernel: k.Random, of_each: bool) -> Run:
     code, shape = kernel.dtype.code, kernel.shape
     if of_each:
-        return lambda key, each: _native.random_gamma(key, _native.copy(each), code, shape)
+        return lambda key, each: _native.random_gamma(key, each, code, shape)
     concentration = _native.full(float64.code, (1,), kernel.low)
     return lambda key: _native.random_gamma(key, concentration, code, shape)
 
