@@ -8,6 +8,7 @@
 
 #include "bind/random.h"
 #include "bind/release.h"
+#include "executor/step.h"
 #include "runtime/array.h"
 
 namespace nb = nanobind;
@@ -43,36 +44,48 @@ Array make_like(const Array& like, std::int64_t width) {
   return permuted(make_array(view.dtype, view.rank, shape), place);
 }
 
-AttentionArguments arguments_of(const Array& query, const Array& key, const Array& value,
-                                nb::handle mask, nb::handle random_key, double scale,
-                                bool is_causal, double dropout) {
-  AttentionArguments arguments;
-  copy_view(query.view, &arguments.query);
-  copy_view(key.view, &arguments.key);
-  copy_view(value.view, &arguments.value);
-  arguments.mask.data = nullptr;
-  if (!mask.is_none()) copy_view(nb::cast<const Array&>(mask).view, &arguments.mask);
-  arguments.scale = scale;
-  arguments.is_causal = is_causal;
-  arguments.dropout = dropout;
-  arguments.stream =
-      random_key.is_none() ? PhiloxStream{0, 0, 0} : stream_of(nb::cast<const Array&>(random_key));
-  return arguments;
+// What does not change between calls; and what of the arguments is there.
+struct AttentionOptions {
+  double scale;
+  bool is_causal;
+  double dropout;
+
+  // A mask and a random key may be null.
+  AttentionArguments arguments(const View& query, const View& key, const View& value,
+                               const View* mask, const View* random_key) const {
+    AttentionArguments arguments;
+    copy_view(query, &arguments.query);
+    copy_view(key, &arguments.key);
+    copy_view(value, &arguments.value);
+    arguments.mask.data = nullptr;
+    if (mask) copy_view(*mask, &arguments.mask);
+    arguments.scale = scale;
+    arguments.is_causal = is_causal;
+    arguments.dropout = dropout;
+    arguments.stream = random_key ? stream_of(*random_key) : PhiloxStream{0, 0, 0};
+    return arguments;
+  }
+};
+
+const View* view_or_null(nb::handle array) {
+  return array.is_none() ? nullptr : &nb::cast<const Array&>(array).view;
 }
 
-std::int64_t num_scores(const View& query, const View& key) {
+// The scores, and what they are made of.
+std::int64_t work_of(const View& query, const View& key) {
   const std::int64_t width = query.shape[query.rank - 1];
-  return num_elements(query) / (width > 0 ? width : 1) * key.shape[key.rank - 2];
+  const std::int64_t num_queries = num_elements(query) / (width > 0 ? width : 1);
+  return num_queries * key.shape[key.rank - 2] + num_elements(query);
 }
 
 nb::tuple attention(const Array& query, const Array& key, const Array& value, nb::handle mask,
                     nb::handle random_key, double scale, bool is_causal, double dropout) {
-  const AttentionArguments arguments =
-      arguments_of(query, key, value, mask, random_key, scale, is_causal, dropout);
+  const AttentionArguments arguments = AttentionOptions{scale, is_causal, dropout}.arguments(
+      query.view, key.view, value.view, view_or_null(mask), view_or_null(random_key));
   const int rank = query.view.rank;
   const Array output = make_like(query, value.view.shape[rank - 1]);
   const Array logsumexp = make_array(computed(query.view.dtype), rank - 1, query.view.shape);
-  run_released(num_scores(query.view, key.view) + num_elements(query.view),
+  run_released(work_of(query.view, key.view),
                [&] { attention_kernels().forward(arguments, output.view, logsumexp.view); });
   return nb::make_tuple(output, logsumexp);
 }
@@ -81,8 +94,8 @@ nb::tuple attention_grad(const Array& grad, const Array& query, const Array& key
                          const Array& value, const Array& output, const Array& logsumexp,
                          nb::handle mask, nb::handle random_key, double scale, bool is_causal,
                          double dropout, bool wants_grad_scores) {
-  const AttentionArguments arguments =
-      arguments_of(query, key, value, mask, random_key, scale, is_causal, dropout);
+  const AttentionArguments arguments = AttentionOptions{scale, is_causal, dropout}.arguments(
+      query.view, key.view, value.view, view_or_null(mask), view_or_null(random_key));
   const int rank = query.view.rank;
   const Array grad_query = make_like(query, query.view.shape[rank - 1]);
   const Array grad_key = make_like(key, key.view.shape[rank - 1]);
@@ -95,12 +108,47 @@ nb::tuple attention_grad(const Array& grad, const Array& query, const Array& key
     shape[rank - 1] = key.view.shape[rank - 2];
     grad_scores = make_array(computed(query.view.dtype), rank, shape);
   }
-  run_released(num_scores(query.view, key.view) + num_elements(query.view), [&] {
+  run_released(work_of(query.view, key.view), [&] {
     attention_kernels().backward(arguments, grad.view, output.view, logsumexp.view, grad_query.view,
                                  grad_key.view, grad_value.view, grad_scores.view);
   });
   if (!wants_grad_scores) return nb::make_tuple(grad_query, grad_key, grad_value);
   return nb::make_tuple(grad_query, grad_key, grad_value, grad_scores);
+}
+
+// Of (query, key, value, [mask], [random key]): (output, logarithms).
+Step* attention_step(double scale, bool is_causal, double dropout, bool has_mask) {
+  const AttentionOptions options{scale, is_causal, dropout};
+  const bool has_key = dropout > 0;
+  return make_step(
+      {3 + has_mask + has_key, 2, InPlace::none, OutputLayout::strided},
+      [=](Views inputs, Views outputs) {
+        const AttentionArguments arguments =
+            options.arguments(*inputs[0], *inputs[1], *inputs[2], has_mask ? inputs[3] : nullptr,
+                              has_key ? inputs[3 + has_mask] : nullptr);
+        attention_kernels().forward(arguments, *outputs[0], *outputs[1]);
+      },
+      [](Views inputs, Views) { return work_of(*inputs[0], *inputs[1]); });
+}
+
+// Of (grad, query, key, value, output, logarithms, [mask], [random key]).
+Step* attention_grad_step(double scale, bool is_causal, double dropout, bool has_mask,
+                          bool wants_grad_scores) {
+  const AttentionOptions options{scale, is_causal, dropout};
+  const bool has_key = dropout > 0;
+  return make_step(
+      {6 + has_mask + has_key, 3 + wants_grad_scores, InPlace::none, OutputLayout::permuted},
+      [=](Views inputs, Views outputs) {
+        const AttentionArguments arguments =
+            options.arguments(*inputs[1], *inputs[2], *inputs[3], has_mask ? inputs[6] : nullptr,
+                              has_key ? inputs[6 + has_mask] : nullptr);
+        View none;
+        none.data = nullptr;
+        attention_kernels().backward(arguments, *inputs[0], *inputs[4], *inputs[5], *outputs[0],
+                                     *outputs[1], *outputs[2],
+                                     wants_grad_scores ? *outputs[3] : none);
+      },
+      [](Views inputs, Views) { return work_of(*inputs[1], *inputs[2]); });
 }
 
 }  // namespace
@@ -115,4 +163,6 @@ void bind_attention(nb::module_& m) {
   m.def("attention_grad", attention_grad, nb::arg("grad"), query, key, value, nb::arg("output"),
         nb::arg("logsumexp"), nb::arg("mask").none(), nb::arg("random_key").none(), scale, causal,
         dropout, nb::arg("wants_grad_scores"));
+  m.def("attention_step", attention_step);
+  m.def("attention_grad_step", attention_grad_step);
 }

@@ -1,42 +1,19 @@
-// Convolutions: what Python knows of one is prepared once, and then called with arrays.
+// Convolutions: what Python knows of one is prepared once, for steps to run.
 #include "kernels/convolution.h"
 
 #include <nanobind/nanobind.h>
 
-#include <utility>
-
 #include "bind/conversion.h"
-#include "bind/release.h"
-#include "kernels/copy.h"
-#include "runtime/array.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
 namespace lumus {
 namespace {
 
-Array converted(const Array& array, DType dtype) {
-  Array result = make_array(dtype, array.view.rank, array.view.shape);
-  run_released(num_elements(array.view), [&] { copy_kernels().cast(result.view, array.view); });
-  return result;
-}
-
-// What kernels take: half types are computed in float32, and rounded at the end.
-Array computed(const Array& array) {
-  return is_half(array.view.dtype) ? converted(array, DType::float32) : array;
-}
-
-Array rounded(Array array, DType dtype) {
-  return array.view.dtype == dtype ? array : converted(array, dtype);
-}
-
-Array dense(const Array& given) {
-  const Array array = computed(given);
-  if (is_contiguous(array.view)) return array;
-  Array result = make_array(array.view.dtype, array.view.rank, array.view.shape);
-  run_released(num_elements(array.view), [&] { copy_kernels().copy(result.view, array.view); });
-  return result;
-}
+// Half types are computed in float32, and rounded at the end.
+DType computed(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
 
 // The view with its spatial axes made three.
 View widened(const View& view) {
@@ -73,70 +50,68 @@ class BoundConvolution {
     read(dilation, &ConvolutionAxis::dilation);
   }
 
-  Array forward(const Array& given, const Array& weight, const Array* bias) const {
-    const Array x = computed(given), weights = dense(weight);
-    const Array biases = bias ? dense(*bias) : Array();
-    const Convolution shape = with_channels(x.view.shape[0], weight.view);
-    Array y = make_picture(x.view, shape.groups * shape.out_channels, &ConvolutionAxis::output);
-    run_released(work(shape), [&] {
+  // Operands are converted to the dtype of the result, which is dense.
+
+  void write_forward(const View& given, const View& weight, const View* bias,
+                     const View& output) const {
+    const DType dtype = computed(output.dtype);
+    const Array x = converted(given, dtype), weights = dense(weight, dtype);
+    const Array biases = bias ? dense(*bias, dtype) : Array();
+    const Convolution shape = with_channels(given.shape[0], weight);
+    write_rounded(output, dtype, [&](const View& y) {
       convolution_kernels().forward(shape, widened(x.view), widened(weights.view),
-                                    bias ? &biases.view : nullptr, widened(y.view));
+                                    bias ? &biases.view : nullptr, widened(y));
     });
-    return rounded(std::move(y), given.view.dtype);
   }
 
-  Array transpose(const Array& given, const Array& weight, const Array* bias) const {
-    const Array y = computed(given), weights = dense(weight);
-    const Array biases = bias ? dense(*bias) : Array();
-    const Convolution shape = with_channels(y.view.shape[0], weight.view);
-    Array x = make_picture(y.view, shape.groups * shape.in_channels, &ConvolutionAxis::input);
-    run_released(work(shape), [&] {
+  void write_transpose(const View& given, const View& weight, const View* bias,
+                       const View& output) const {
+    const DType dtype = computed(output.dtype);
+    const Array y = converted(given, dtype), weights = dense(weight, dtype);
+    const Array biases = bias ? dense(*bias, dtype) : Array();
+    const Convolution shape = with_channels(given.shape[0], weight);
+    write_rounded(output, dtype, [&](const View& x) {
       convolution_kernels().transpose(shape, widened(y.view), widened(weights.view),
-                                      bias ? &biases.view : nullptr, widened(x.view));
+                                      bias ? &biases.view : nullptr, widened(x));
     });
-    return rounded(std::move(x), given.view.dtype);
   }
 
-  Array weight(const Array& given, const Array& grad) const {
-    const Array x = computed(given), y = dense(grad);
-    Convolution shape = shape_;
-    shape.batch = x.view.shape[0];
-    shape.in_channels = x.view.shape[1] / shape.groups;
-    shape.out_channels = y.view.shape[1] / shape.groups;
-    std::int64_t lengths[5] = {y.view.shape[1], shape.in_channels};
-    for (int axis = 0; axis < rank_; ++axis) lengths[2 + axis] = axis_of(axis).taps;
-    Array result = make_array(x.view.dtype, 2 + rank_, lengths);
-    run_released(work(shape), [&] {
-      convolution_kernels().weight(shape, widened(x.view), widened(y.view), widened(result.view));
+  void write_weight(const View& given, const View& grad, const View& output) const {
+    const DType dtype = computed(output.dtype);
+    const Array x = converted(given, dtype), y = dense(grad, dtype);
+    const Convolution shape = between(given, grad);
+    write_rounded(output, dtype, [&](const View& weight) {
+      convolution_kernels().weight(shape, widened(x.view), widened(y.view), widened(weight));
     });
-    return rounded(std::move(result), given.view.dtype);
   }
 
-  Array im2col(const Array& given) const {
-    const Array x = computed(given);
-    const Convolution shape = of_planes(x.view.shape[0], x.view.shape[1]);
-    const std::int64_t lengths[3] = {shape.batch,
-                                     shape.in_channels * product(&ConvolutionAxis::taps),
-                                     product(&ConvolutionAxis::output)};
-    Array columns = make_array(x.view.dtype, 3, lengths);
-    run_released(num_elements(columns.view),
-                 [&] { convolution_kernels().im2col(shape, widened(x.view), columns.view); });
-    return rounded(std::move(columns), given.view.dtype);
+  void write_columns(const View& given, const View& output) const {
+    const DType dtype = computed(output.dtype);
+    const Array x = converted(given, dtype);
+    const Convolution shape = of_planes(given.shape[0], given.shape[1]);
+    write_rounded(output, dtype, [&](const View& columns) {
+      convolution_kernels().im2col(shape, widened(x.view), columns);
+    });
   }
 
-  Array col2im(const Array& given) const {
-    const Array columns = dense(given);
-    const std::int64_t channels = columns.view.shape[1] / product(&ConvolutionAxis::taps);
-    const Convolution shape = of_planes(columns.view.shape[0], channels);
-    Array x = make_picture(columns.view, channels, &ConvolutionAxis::input);
-    run_released(num_elements(columns.view),
-                 [&] { convolution_kernels().col2im(shape, columns.view, widened(x.view)); });
-    return rounded(std::move(x), given.view.dtype);
+  void write_summed_columns(const View& given, const View& output) const {
+    const DType dtype = computed(output.dtype);
+    const Array columns = dense(given, dtype);
+    const Convolution shape = of_planes(given.shape[0], output.shape[1]);
+    write_rounded(output, dtype, [&](const View& x) {
+      convolution_kernels().col2im(shape, columns.view, widened(x));
+    });
+  }
+
+  // Multiply-adds.
+  std::int64_t work(const View& given, const View& weight) const {
+    return work(with_channels(given.shape[0], weight));
+  }
+  std::int64_t work_of_weight(const View& given, const View& grad) const {
+    return work(between(given, grad));
   }
 
  private:
-  const ConvolutionAxis& axis_of(int axis) const { return shape_.axes[3 - rank_ + axis]; }
-
   std::int64_t product(std::int64_t ConvolutionAxis::* member) const {
     return shape_.axes[0].*member * (shape_.axes[1].*member) * (shape_.axes[2].*member);
   }
@@ -158,22 +133,62 @@ class BoundConvolution {
     return shape;
   }
 
-  // Multiply-adds.
+  // Of the product of a picture and the gradient of what became of it.
+  Convolution between(const View& x, const View& y) const {
+    Convolution shape = shape_;
+    shape.batch = x.shape[0];
+    shape.in_channels = x.shape[1] / shape.groups;
+    shape.out_channels = y.shape[1] / shape.groups;
+    return shape;
+  }
+
   std::int64_t work(const Convolution& shape) const {
     return shape.batch * shape.groups * shape.in_channels * shape.out_channels *
            product(&ConvolutionAxis::taps) * product(&ConvolutionAxis::output);
   }
 
-  Array make_picture(const View& like, std::int64_t channels,
-                     std::int64_t ConvolutionAxis::* member) const {
-    std::int64_t lengths[5] = {like.shape[0], channels};
-    for (int axis = 0; axis < rank_; ++axis) lengths[2 + axis] = axis_of(axis).*member;
-    return make_array(like.dtype, 2 + rank_, lengths);
-  }
-
   int rank_;
   Convolution shape_;
 };
+
+// Of (x, weight, [bias]). The steps hold a copy of what they are made of.
+Step* forward_step(const BoundConvolution& bound, bool has_bias) {
+  return make_step(
+      {has_bias ? 3 : 2},
+      [=](Views inputs, Views outputs) {
+        bound.write_forward(*inputs[0], *inputs[1], has_bias ? inputs[2] : nullptr, *outputs[0]);
+      },
+      [=](Views inputs, Views) { return bound.work(*inputs[0], *inputs[1]); });
+}
+
+// Of (y, weight, [bias]).
+Step* transpose_step(const BoundConvolution& bound, bool has_bias) {
+  return make_step(
+      {has_bias ? 3 : 2},
+      [=](Views inputs, Views outputs) {
+        bound.write_transpose(*inputs[0], *inputs[1], has_bias ? inputs[2] : nullptr, *outputs[0]);
+      },
+      [=](Views inputs, Views) { return bound.work(*inputs[0], *inputs[1]); });
+}
+
+// Of (x, grad).
+Step* weight_step(const BoundConvolution& bound) {
+  return make_step(
+      {2},
+      [=](Views inputs, Views outputs) { bound.write_weight(*inputs[0], *inputs[1], *outputs[0]); },
+      [=](Views inputs, Views) { return bound.work_of_weight(*inputs[0], *inputs[1]); });
+}
+
+Step* im2col_step(const BoundConvolution& bound) {
+  return make_step(
+      {1}, [=](Views inputs, Views outputs) { bound.write_columns(*inputs[0], *outputs[0]); });
+}
+
+Step* col2im_step(const BoundConvolution& bound) {
+  return make_step({1}, [=](Views inputs, Views outputs) {
+    bound.write_summed_columns(*inputs[0], *outputs[0]);
+  });
+}
 
 }  // namespace
 }  // namespace lumus
@@ -183,9 +198,9 @@ void bind_convolution(nb::module_& m) {
   nb::class_<Bound>(m, "Convolution")
       .def(nb::init<nb::tuple, nb::tuple, nb::tuple, nb::tuple, nb::tuple, nb::tuple,
                     std::int64_t>())
-      .def("forward", &Bound::forward, nb::arg(), nb::arg(), nb::arg() = nb::none())
-      .def("transpose", &Bound::transpose, nb::arg(), nb::arg(), nb::arg() = nb::none())
-      .def("weight", &Bound::weight)
-      .def("im2col", &Bound::im2col)
-      .def("col2im", &Bound::col2im);
+      .def("forward_step", lumus::forward_step)
+      .def("transpose_step", lumus::transpose_step)
+      .def("weight_step", lumus::weight_step)
+      .def("im2col_step", lumus::im2col_step)
+      .def("col2im_step", lumus::col2im_step);
 }

@@ -39,13 +39,13 @@ Array cast(const Array& array, int dtype) {
 
 // The input, broadcast to the output.
 Step* copy_step() {
-  return make_step({1, 1, InPlace::all, true},
+  return make_step({1, 1, InPlace::all, OutputLayout::strided},
                    [](Views inputs, Views outputs) { assign(*outputs[0], *inputs[0]); });
 }
 
 // To the dtype of the output.
 Step* cast_step() {
-  return make_step({1, 1, InPlace::none, true}, [](Views inputs, Views outputs) {
+  return make_step({1, 1, InPlace::none, OutputLayout::strided}, [](Views inputs, Views outputs) {
     copy_kernels().cast(*outputs[0], *inputs[0]);
   });
 }
@@ -99,9 +99,9 @@ Array concat(nb::list arrays, int axis) {
 }
 
 Step* concat_step(int count, int axis) {
-  return make_step({count, 1, InPlace::none, true}, [=](Views inputs, Views outputs) {
-    write_joined(inputs, count, axis, *outputs[0]);
-  });
+  return make_step(
+      {count, 1, InPlace::none, OutputLayout::strided},
+      [=](Views inputs, Views outputs) { write_joined(inputs, count, axis, *outputs[0]); });
 }
 
 struct Window {
@@ -119,7 +119,7 @@ struct Window {
 // Zeros with the input in a slice of them.
 Step* unslice_step(nb::tuple starts, nb::tuple steps) {
   const Window window(starts, steps);
-  return make_step({1, 1, InPlace::none, true}, [=](Views inputs, Views outputs) {
+  return make_step({1, 1, InPlace::none, OutputLayout::strided}, [=](Views inputs, Views outputs) {
     if (num_elements(*inputs[0]) < num_elements(*outputs[0])) clear(*outputs[0]);
     copy_kernels().copy(window.of(*outputs[0], inputs[0]->shape), *inputs[0]);
   });
@@ -130,7 +130,7 @@ Step* slice_put_step(nb::tuple starts, nb::tuple lengths, nb::tuple steps) {
   const Window window(starts, steps);
   std::array<std::int64_t, kMaxRank> sizes;
   read_integers(lengths, sizes.data());
-  return make_step({2, 1, InPlace::first, true}, [=](Views inputs, Views outputs) {
+  return make_step({2, 1, InPlace::first, OutputLayout::strided}, [=](Views inputs, Views outputs) {
     assign(*outputs[0], *inputs[0]);
     assign(window.of(*outputs[0], sizes.data()), *inputs[1]);
   });

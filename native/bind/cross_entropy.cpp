@@ -3,64 +3,78 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bind/release.h"
-#include "runtime/array.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
+#include "runtime/index_error.h"
 
 namespace nb = nanobind;
 
 namespace lumus {
 namespace {
 
-CrossEntropyTask describe(const Array& logits, const Array& targets, nb::object ignored,
-                          double smoothing, int reduction) {
-  CrossEntropyTask task{};
-  copy_view(logits.view, &task.logits);
-  task.targets = data_of<std::int64_t>(targets.view);
-  task.has_ignored = !ignored.is_none();
-  if (task.has_ignored) task.ignored = nb::cast<std::int64_t>(ignored);
-  task.smoothing = smoothing;
-  task.reduction = static_cast<LossReduction>(reduction);
-  return task;
+// What does not change between calls.
+struct Options {
+  bool has_ignored;
+  std::int64_t ignored;
+  double smoothing;
+  LossReduction reduction;
+
+  Options(nb::object ignored_target, double smoothed, int reduced)
+      : has_ignored(!ignored_target.is_none()),
+        ignored(has_ignored ? nb::cast<std::int64_t>(ignored_target) : 0),
+        smoothing(smoothed),
+        reduction(static_cast<LossReduction>(reduced)) {}
+
+  CrossEntropyTask task(const Array& logits, const Array& targets) const {
+    CrossEntropyTask task{};
+    copy_view(logits.view, &task.logits);
+    task.targets = data_of<std::int64_t>(targets.view);
+    task.has_ignored = has_ignored;
+    task.ignored = ignored;
+    task.smoothing = smoothing;
+    task.reduction = reduction;
+    return task;
+  }
+};
+
+// Exponentials.
+std::int64_t work_of(const View& logits) { return num_elements(logits) * 4; }
+
+// Of (logits, targets): (result, stats, divisor).
+Step* cross_entropy_step(nb::object ignored, double smoothing, int reduction) {
+  const Options options(ignored, smoothing, reduction);
+  const auto run = [=](Views inputs, Views outputs) {
+    const Array logits = dense(*inputs[0]), targets = dense(*inputs[1], DType::int64);
+    const std::int64_t wrong = cross_entropy_kernels().forward(
+        options.task(logits, targets), *outputs[0], *outputs[1], data_of<double>(*outputs[2]));
+    if (wrong < 0) return;
+    OutsideIndex outside;
+    outside.value = data_of<std::int64_t>(targets.view)[wrong];
+    outside.bound = logits.view.shape[1];
+    outside.rank = outside.axis = 1;
+    outside.position[0] = wrong;
+    throw outside;
+  };
+  return make_step({2, 3}, run, [](Views inputs, Views) { return work_of(*inputs[0]); });
 }
 
-// (result, stats, divisor), or the number of the first row whose target is no class.
-nb::object cross_entropy(const Array& logits, const Array& targets, nb::object ignored,
-                         double smoothing, int reduction) {
-  const CrossEntropyTask task = describe(logits, targets, ignored, smoothing, reduction);
-  const DType dtype = logits.view.dtype;
-  const DType wide = dtype == DType::float64 ? DType::float64 : DType::float32;
-  const std::int64_t stats_shape[] = {logits.view.shape[0], 2};
-  Array result =
-      make_array(dtype, task.reduction == LossReduction::none ? 1 : 0, logits.view.shape);
-  Array stats = make_array(wide, 2, stats_shape);
-  Array divisor = make_array(DType::float64, 0, stats_shape);
-  std::int64_t wrong = -1;
-  run_released(num_elements(logits.view) * 4, [&] {
-    wrong = cross_entropy_kernels().forward(task, result.view, stats.view,
-                                            data_of<double>(divisor.view));
-  });
-  if (wrong >= 0) return nb::cast(wrong);
-  return nb::make_tuple(result, stats, divisor);
-}
-
-Array cross_entropy_grad(const Array& grad, const Array& logits, const Array& targets,
-                         const Array& stats, const Array& divisor, nb::object ignored,
-                         double smoothing, int reduction) {
-  const CrossEntropyTask task = describe(logits, targets, ignored, smoothing, reduction);
-  Array output = make_array(logits.view.dtype, 2, logits.view.shape);
-  run_released(num_elements(logits.view) * 4, [&] {
-    cross_entropy_kernels().backward(task, grad.view, stats.view, *data_of<double>(divisor.view),
-                                     output.view);
-  });
-  return output;
+// Of (grad, logits, targets, stats, divisor).
+Step* cross_entropy_grad_step(nb::object ignored, double smoothing, int reduction) {
+  const Options options(ignored, smoothing, reduction);
+  const auto run = [=](Views inputs, Views outputs) {
+    const Array grad = dense(*inputs[0]), logits = dense(*inputs[1]);
+    const Array targets = dense(*inputs[2], DType::int64), stats = dense(*inputs[3]);
+    cross_entropy_kernels().backward(options.task(logits, targets), grad.view, stats.view,
+                                     *data_of<double>(*inputs[4]), *outputs[0]);
+  };
+  return make_step({5}, run, [](Views inputs, Views) { return work_of(*inputs[1]); });
 }
 
 }  // namespace
 }  // namespace lumus
 
 void bind_cross_entropy(nb::module_& m) {
-  m.def("cross_entropy", lumus::cross_entropy, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+  m.def("cross_entropy_step", lumus::cross_entropy_step, nb::arg().none(), nb::arg(), nb::arg());
+  m.def("cross_entropy_grad_step", lumus::cross_entropy_grad_step, nb::arg().none(), nb::arg(),
         nb::arg());
-  m.def("cross_entropy_grad", lumus::cross_entropy_grad, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
 }

@@ -1,10 +1,10 @@
-// Connectionist temporal classification and its gradient. Arrays are contiguous.
+// Connectionist temporal classification and its gradient.
 #include "kernels/ctc.h"
 
 #include <nanobind/nanobind.h>
 
-#include "bind/release.h"
-#include "runtime/array.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
@@ -13,46 +13,67 @@ namespace {
 
 constexpr std::int64_t kCostOfLabel = 16;  // exponentials and logarithms, in elements moved
 
-CtcTask describe(const Array& logarithms, const Array& labels, const Array& num_counted,
-                 const Array& num_targets) {
-  CtcTask task{};
-  task.dtype = logarithms.view.dtype;
-  task.logarithms = logarithms.view.data;
-  task.num_frames = logarithms.view.shape[0];
-  task.batch = logarithms.view.shape[1];
-  task.classes = logarithms.view.shape[2];
-  task.labels = data_of<std::int64_t>(labels.view);
-  task.num_labels = labels.view.shape[1];
-  task.num_counted = data_of<std::int64_t>(num_counted.view);
-  task.num_targets = data_of<std::int64_t>(num_targets.view);
-  return task;
+DType computed(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
+
+// The inputs but for the gradient, as the kernels take them.
+class Call {
+ public:
+  explicit Call(Views inputs)
+      : logarithms_(dense(*inputs[0], computed(inputs[0]->dtype))),
+        labels_(dense(*inputs[1], DType::int64)),
+        num_counted_(dense(*inputs[2], DType::int64)),
+        num_targets_(dense(*inputs[3], DType::int64)) {
+    const View& view = logarithms_.view;
+    task_.dtype = view.dtype;
+    task_.logarithms = view.data;
+    task_.num_frames = view.shape[0];
+    task_.batch = view.shape[1];
+    task_.classes = view.shape[2];
+    task_.labels = data_of<std::int64_t>(labels_.view);
+    task_.num_labels = labels_.view.shape[1];
+    task_.num_counted = data_of<std::int64_t>(num_counted_.view);
+    task_.num_targets = data_of<std::int64_t>(num_targets_.view);
+  }
+
+  const CtcTask& task() const { return task_; }
+
+ private:
+  Array logarithms_, labels_, num_counted_, num_targets_;
+  CtcTask task_{};
+};
+
+std::int64_t work_of(const View& logarithms, const View& labels) {
+  return logarithms.shape[0] * num_elements(labels) * kCostOfLabel;
 }
 
-std::int64_t cost_of(const CtcTask& task) {
-  return task.num_frames * task.batch * task.num_labels * kCostOfLabel;
+Step* ctc_step() {
+  const auto run = [](Views inputs, Views outputs) {
+    const Call call(inputs);
+    write_rounded(*outputs[0], call.task().dtype,
+                  [&](const View& losses) { ctc_kernels().forward(call.task(), losses.data); });
+  };
+  return make_step({4}, run, [](Views inputs, Views) { return work_of(*inputs[0], *inputs[1]); });
 }
 
-Array ctc(const Array& logarithms, const Array& labels, const Array& num_counted,
-          const Array& num_targets) {
-  const CtcTask task = describe(logarithms, labels, num_counted, num_targets);
-  Array losses = make_array(task.dtype, 1, &task.batch);
-  run_released(cost_of(task), [&] { ctc_kernels().forward(task, losses.view.data); });
-  return losses;
-}
-
-Array ctc_grad(const Array& grads, const Array& logarithms, const Array& labels,
-               const Array& num_counted, const Array& num_targets) {
-  const CtcTask task = describe(logarithms, labels, num_counted, num_targets);
-  Array output = make_array(task.dtype, 3, logarithms.view.shape);
-  run_released(cost_of(task) + num_elements(output.view),
-               [&] { ctc_kernels().backward(task, grads.view.data, output.view.data); });
-  return output;
+// Of the gradient of the losses, and what ctc takes.
+Step* ctc_grad_step() {
+  const auto run = [](Views inputs, Views outputs) {
+    const Call call(inputs + 1);
+    const Array grads = dense(*inputs[0], call.task().dtype);
+    write_rounded(*outputs[0], call.task().dtype, [&](const View& output) {
+      ctc_kernels().backward(call.task(), grads.view.data, output.data);
+    });
+  };
+  const auto work = [](Views inputs, Views outputs) {
+    return work_of(*inputs[1], *inputs[2]) + num_elements(*outputs[0]);
+  };
+  return make_step({5}, run, work);
 }
 
 }  // namespace
 }  // namespace lumus
 
 void bind_ctc(nb::module_& m) {
-  m.def("ctc", lumus::ctc);
-  m.def("ctc_grad", lumus::ctc_grad);
+  m.def("ctc_step", lumus::ctc_step);
+  m.def("ctc_grad_step", lumus::ctc_grad_step);
 }

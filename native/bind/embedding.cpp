@@ -3,45 +3,31 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bind/release.h"
-#include "kernels/copy.h"
-#include "runtime/array.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
 namespace lumus {
 namespace {
 
-Array dense(const Array& array) {
-  if (is_contiguous(array.view)) return array;
-  Array copy = make_array(array.view.dtype, array.view.rank, array.view.shape);
-  run_released(num_elements(array.view), [&] { copy_kernels().copy(copy.view, array.view); });
-  return copy;
-}
-
-// `grad` (..., width) summed by `ids` (...), int64 and in range, into a table of `num_rows` rows.
-Array embedding_grad(const Array& grad, const Array& ids, std::int64_t num_rows,
-                     std::int64_t skipped, bool averages) {
-  const Array values = dense(grad), numbers = dense(ids);
-  const std::int64_t width = grad.view.shape[grad.view.rank - 1];
-  const std::int64_t shape[] = {num_rows, width};
-  const Array table = make_array(grad.view.dtype, 2, shape);
-  View rows = values.view, flat = numbers.view;
-  rows.rank = 2;
-  rows.shape[0] = flat.shape[0] = num_elements(numbers.view);
-  rows.shape[1] = rows.strides[0] = width;
-  rows.strides[1] = 1;
-  flat.rank = 1;
-  flat.strides[0] = 1;
-  run_released(num_elements(table.view) + num_elements(rows),
-               [&] { embedding_kernels().sum_rows(rows, flat, skipped, averages, table.view); });
-  return table;
+// Of (grad (..., width), ids (...), in range): the sums of rows by their number, into a table.
+Step* embedding_grad_step(std::int64_t skipped, bool averages) {
+  return make_step({2}, [=](Views inputs, Views outputs) {
+    const Array values = dense(*inputs[0]), ids = dense(*inputs[1], DType::int64);
+    View rows = values.view, flat = ids.view;
+    const std::int64_t width = rows.shape[rows.rank - 1];
+    rows.rank = 2;
+    rows.shape[0] = flat.shape[0] = num_elements(ids.view);
+    rows.shape[1] = rows.strides[0] = width;
+    rows.strides[1] = 1;
+    flat.rank = 1;
+    flat.strides[0] = 1;
+    embedding_kernels().sum_rows(rows, flat, skipped, averages, *outputs[0]);
+  });
 }
 
 }  // namespace
 }  // namespace lumus
 
-void bind_embedding(nb::module_& m) {
-  using namespace lumus;
-  m.def("embedding_grad", embedding_grad);
-}
+void bind_embedding(nb::module_& m) { m.def("embedding_grad_step", lumus::embedding_grad_step); }

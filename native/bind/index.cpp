@@ -15,6 +15,7 @@
 #include "executor/step.h"
 #include "kernels/copy.h"
 #include "runtime/copies.h"
+#include "runtime/index_error.h"
 #include "runtime/overlap.h"
 
 namespace nb = nanobind;
@@ -25,16 +26,6 @@ namespace {
 // Raised with (value, bound, position, axis): the index as it was given, the length of the axis,
 // where in the index array it stands, and which axis it indexes.
 PyObject* index_out_of_range = nullptr;
-
-// The same before it reaches Python: steps have no interpreter lock.
-struct OutsideIndex : std::exception {
-  const char* what() const noexcept override { return "an index is out of range"; }
-
-  std::int64_t value, bound;
-  int rank;
-  std::int64_t position[kMaxRank];
-  int axis;
-};
 
 void translate(const std::exception_ptr& error, void*) {
   try {
@@ -202,6 +193,19 @@ Step* embedding_step() {
   });
 }
 
+// Of numbers of classes: int64 rows that are 1 there, and 0 beside it.
+Step* one_hot_step(std::int64_t num_classes) {
+  return make_step({1}, [=](Views inputs, Views outputs) {
+    const Array ids = dense(*inputs[0], DType::int64);
+    check_inside(ids.view, 0, num_classes, 0);
+    clear(*outputs[0]);
+    const std::int64_t count = num_elements(ids.view);
+    const std::int64_t* const classes = data_of<std::int64_t>(ids.view);
+    std::int64_t* const rows = data_of<std::int64_t>(*outputs[0]);
+    for (std::int64_t p = 0; p < count; ++p) rows[p * num_classes + classes[p]] = 1;
+  });
+}
+
 // `values` broadcast to (S..., rest...), as (count, rest...).
 Array as_rows(const View& values, const Positions& positions, const View& block) {
   std::int64_t shape[2 * kMaxRank];
@@ -282,11 +286,12 @@ void index_put_into(const Array& x, nb::list list, const Array& values, bool acc
 
 // Of (x, values, indices...).
 Step* index_put_step(int num_indices, bool accumulate) {
-  return make_step({2 + num_indices, 1, InPlace::first, true}, [=](Views inputs, Views outputs) {
-    const Indices indices = read_indices(inputs + 2, num_indices);
-    assign(*outputs[0], *inputs[0]);
-    write_at(*outputs[0], *inputs[1], indices, accumulate);
-  });
+  return make_step({2 + num_indices, 1, InPlace::first, OutputLayout::strided},
+                   [=](Views inputs, Views outputs) {
+                     const Indices indices = read_indices(inputs + 2, num_indices);
+                     assign(*outputs[0], *inputs[0]);
+                     write_at(*outputs[0], *inputs[1], indices, accumulate);
+                   });
 }
 
 // The cells that indices name, in a grid of the shape `bounds`.
@@ -400,7 +405,7 @@ Array scatter_add(const Array& x, const Array& indices, const Array& values, int
 }
 
 Step* scatter_add_step(int axis) {
-  return make_step({3, 1, InPlace::first, true}, [=](Views inputs, Views outputs) {
+  return make_step({3, 1, InPlace::first, OutputLayout::strided}, [=](Views inputs, Views outputs) {
     write_scattered(*inputs[0], *inputs[1], *inputs[2], axis, *outputs[0]);
   });
 }
@@ -450,6 +455,7 @@ void bind_index(nb::module_& m) {
   m.def("nonzero", nonzero);
   m.def("index_step", index_step);
   m.def("embedding_step", embedding_step);
+  m.def("one_hot_step", one_hot_step);
   m.def("index_put_step", index_put_step);
   m.def("last_writer_step", last_writer_step);
   m.def("take_along_axis_step", take_along_axis_step);

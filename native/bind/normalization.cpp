@@ -3,38 +3,52 @@
 
 #include <nanobind/nanobind.h>
 
+#include <utility>
+#include <vector>
+
 #include "bind/conversion.h"
 #include "bind/release.h"
-#include "kernels/copy.h"
-#include "runtime/array.h"
+#include "executor/step.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
 namespace lumus {
 namespace {
 
-Array contiguous(const Array& array) {
-  if (is_contiguous(array.view)) return array;
-  Array dense = make_array(array.view.dtype, array.view.rank, array.view.shape);
-  run_released(num_elements(dense.view), [&] { copy_kernels().copy(dense.view, array.view); });
-  return dense;
-}
-
-// The arrays of a call in order; those that are not there are skipped and stay empty.
+// The inputs of a call in order, made dense; those that are not there are skipped.
 class Arguments {
  public:
-  explicit Arguments(nb::args arrays) : arrays_(arrays) {}
+  explicit Arguments(Views inputs) : inputs_(inputs) {}
 
-  const std::byte* next(Array* held, bool is_there = true) {
+  const std::byte* next(bool is_there = true) {
     if (!is_there) return nullptr;
-    *held = contiguous(nb::cast<const Array&>(arrays_[at_++]));
-    return held->view.data;
+    held_[at_] = dense(*inputs_[at_]);
+    return held_[at_++].view.data;
   }
 
  private:
-  nb::args arrays_;
-  std::size_t at_ = 0;
+  Views inputs_;
+  Array held_[5];
+  int at_ = 0;
 };
+
+// The memory of the outputs in order.
+class Results {
+ public:
+  explicit Results(Views outputs) : outputs_(outputs) {}
+
+  std::byte* next(bool is_there = true) { return is_there ? (*outputs_++)->data : nullptr; }
+
+ private:
+  Views outputs_;
+};
+
+std::vector<const View*> views_of(const std::vector<Array>& arrays) {
+  std::vector<const View*> views;
+  for (const Array& array : arrays) views.push_back(&array.view);
+  return views;
+}
 
 class Normalization {
  public:
@@ -47,87 +61,114 @@ class Normalization {
     shape_ = {DType::float32, sizes[0], sizes[1], sizes[2], sizes[3]};
   }
 
+  int num_statistics() const { return is_centered_ ? 2 : 1; }
+  int num_inputs(bool has_weight, bool has_bias) const {
+    return 1 + (is_measured_ ? 0 : 2) + has_weight + has_bias;
+  }
+  int num_outputs() const { return is_measured_ ? 1 + num_statistics() : 1; }
+  int num_grad_inputs(bool has_weight) const { return 2 + num_statistics() + has_weight; }
+
   // Of (x, [mean, variance,] [weight,] [bias]): y, with the statistics behind it if measured.
-  nb::object run(bool has_weight, bool has_bias, nb::args arrays) const {
-    Arguments arguments(arrays);
-    Array x, mean, spread, weight, bias;
+  void write(bool has_weight, bool has_bias, Views inputs, Views outputs) const {
+    Arguments arguments(inputs);
+    Results results(outputs);
     NormCall call = {};
+    call.shape = shape_of(*inputs[0]);
     call.eps = eps_;
-    call.x = arguments.next(&x);
-    call.shape = shape_of(x);
+    call.x = arguments.next();
+    call.y = results.next();
     if (is_measured_) {
-      if (is_centered_) mean = make_statistics(x);
-      spread = make_statistics(x);
-    } else {
-      arguments.next(&mean);
-      arguments.next(&spread);
+      call.mean = results.next(is_centered_);
+      call.spread = results.next();
+    } else {  // only read
+      std::byte* const mean = const_cast<std::byte*>(arguments.next());
+      call.mean = is_centered_ ? mean : nullptr;
+      call.spread = const_cast<std::byte*>(arguments.next());
     }
-    call.weight = arguments.next(&weight, has_weight);
-    call.bias = arguments.next(&bias, has_bias);
-    call.mean = is_centered_ ? mean.view.data : nullptr;
-    call.spread = spread.view.data;
-    Array y = make_array(x.view.dtype, x.view.rank, x.view.shape);
-    call.y = y.view.data;
+    call.weight = arguments.next(has_weight);
+    call.bias = arguments.next(has_bias);
     const NormalizationKernels& kernels = normalization_kernels();
     const auto kernel = is_of_rows_    ? kernels.rows
                         : is_measured_ ? kernels.channels
                                        : kernels.channels_fixed;
-    run_released(num_elements(x.view), [&] { kernel(call); });
-    if (!is_measured_) return nb::cast(std::move(y));
-    if (!is_centered_) return nb::make_tuple(std::move(y), std::move(spread));
-    return nb::make_tuple(std::move(y), std::move(mean), std::move(spread));
+    kernel(call);
   }
 
   // Of (grad, x, [mean,] spread, [weight]): the gradients that are wanted.
-  nb::object run_grad(bool has_weight, nb::tuple weight_shape, bool wants_x, bool wants_weight,
-                      bool wants_bias, nb::args arrays) const {
-    Arguments arguments(arrays);
-    Array grad, x, mean, spread, weight, grad_x, grad_weight, grad_bias;
+  void write_grad(bool has_weight, bool wants_x, bool wants_weight, bool wants_bias, Views inputs,
+                  Views outputs) const {
+    Arguments arguments(inputs);
+    Results results(outputs);
     NormGradCall call = {};
+    call.shape = shape_of(*inputs[1]);
     call.eps = eps_;
-    call.grad = arguments.next(&grad);
-    call.x = arguments.next(&x);
-    call.shape = shape_of(x);
-    call.mean = arguments.next(&mean, is_centered_);
-    call.spread = arguments.next(&spread);
-    call.weight = arguments.next(&weight, has_weight);
-    std::int64_t sizes[kMaxRank];
-    const int rank = read_integers(weight_shape, sizes);
-    const DType dtype = x.view.dtype;
-    nb::list results;
-    if (wants_x) {
-      grad_x = make_array(dtype, x.view.rank, x.view.shape);
-      call.grad_x = grad_x.view.data;
-      results.append(grad_x);
-    }
-    if (wants_weight) {
-      grad_weight = make_array(dtype, rank, sizes);
-      call.grad_weight = grad_weight.view.data;
-      results.append(grad_weight);
-    }
-    if (wants_bias) {
-      grad_bias = make_array(dtype, rank, sizes);
-      call.grad_bias = grad_bias.view.data;
-      results.append(grad_bias);
-    }
+    call.grad = arguments.next();
+    call.x = arguments.next();
+    call.mean = arguments.next(is_centered_);
+    call.spread = arguments.next();
+    call.weight = arguments.next(has_weight);
+    call.grad_x = results.next(wants_x);
+    call.grad_weight = results.next(wants_weight);
+    call.grad_bias = results.next(wants_bias);
     const NormalizationKernels& kernels = normalization_kernels();
     const auto kernel = is_of_rows_    ? kernels.rows_grad
                         : is_measured_ ? kernels.channels_grad
                                        : kernels.channels_fixed_grad;
-    run_released(num_elements(x.view), [&] { kernel(call); });
-    if (nb::len(results) == 1) return nb::object(results[0]);
-    return nb::tuple(results);
+    kernel(call);
+  }
+
+  nb::object run(bool has_weight, bool has_bias, nb::args arrays) const {
+    const std::vector<Array> inputs = read(arrays, num_inputs(has_weight, has_bias));
+    const View& x = inputs[0].view;
+    std::vector<Array> results = {make_array(x.dtype, x.rank, x.shape)};
+    while (static_cast<int>(results.size()) < num_outputs()) results.push_back(make_statistics(x));
+    run_released(num_elements(x), [&] {
+      write(has_weight, has_bias, views_of(inputs).data(), views_of(results).data());
+    });
+    return given(results);
+  }
+
+  nb::object run_grad(bool has_weight, nb::tuple weight_shape, bool wants_x, bool wants_weight,
+                      bool wants_bias, nb::args arrays) const {
+    const std::vector<Array> inputs = read(arrays, num_grad_inputs(has_weight));
+    const View& x = inputs[1].view;
+    std::int64_t sizes[kMaxRank];
+    const int rank = read_integers(weight_shape, sizes);
+    std::vector<Array> results;
+    if (wants_x) results.push_back(make_array(x.dtype, x.rank, x.shape));
+    if (wants_weight) results.push_back(make_array(x.dtype, rank, sizes));
+    if (wants_bias) results.push_back(make_array(x.dtype, rank, sizes));
+    run_released(num_elements(x), [&] {
+      write_grad(has_weight, wants_x, wants_weight, wants_bias, views_of(inputs).data(),
+                 views_of(results).data());
+    });
+    return given(results);
   }
 
  private:
-  NormShape shape_of(const Array& x) const {
+  static std::vector<Array> read(const nb::args& arrays, int count) {
+    if (static_cast<int>(arrays.size()) != count) {
+      throw nb::value_error("a normalisation got another number of arrays than it takes");
+    }
+    std::vector<Array> inputs;
+    for (nb::handle array : arrays) inputs.push_back(nb::cast<const Array&>(array));
+    return inputs;
+  }
+  static nb::object given(std::vector<Array>& results) {
+    if (results.size() == 1) return nb::cast(std::move(results[0]));
+    nb::list list;
+    for (Array& result : results) list.append(std::move(result));
+    return nb::tuple(list);
+  }
+
+  NormShape shape_of(const View& x) const {
     NormShape shape = shape_;
-    shape.dtype = x.view.dtype;
+    shape.dtype = x.dtype;
     return shape;
   }
-  Array make_statistics(const Array& x) const {
+  Array make_statistics(const View& x) const {
     const std::int64_t count = is_of_rows_ ? shape_.outer * shape_.groups : shape_.channels;
-    const bool is_double = x.view.dtype == DType::float64;
+    const bool is_double = x.dtype == DType::float64;
     return make_array(is_double ? DType::float64 : DType::float32, 1, &count);
   }
 
@@ -138,6 +179,25 @@ class Normalization {
   bool is_measured_;
 };
 
+// The steps hold a copy of what they are made of.
+
+Step* normalization_step(const Normalization& normalization, bool has_weight, bool has_bias) {
+  const StepTraits traits = {normalization.num_inputs(has_weight, has_bias),
+                             normalization.num_outputs()};
+  return make_step(traits, [=](Views inputs, Views outputs) {
+    normalization.write(has_weight, has_bias, inputs, outputs);
+  });
+}
+
+Step* normalization_grad_step(const Normalization& normalization, bool has_weight, bool wants_x,
+                              bool wants_weight, bool wants_bias) {
+  const StepTraits traits = {normalization.num_grad_inputs(has_weight),
+                             wants_x + wants_weight + wants_bias};
+  return make_step(traits, [=](Views inputs, Views outputs) {
+    normalization.write_grad(has_weight, wants_x, wants_weight, wants_bias, inputs, outputs);
+  });
+}
+
 }  // namespace
 }  // namespace lumus
 
@@ -146,5 +206,7 @@ void bind_normalization(nb::module_& m) {
   nb::class_<Normalization>(m, "Normalization")
       .def(nb::init<nb::tuple, double, bool, bool, bool>())
       .def("run", &Normalization::run)
-      .def("run_grad", &Normalization::run_grad);
+      .def("run_grad", &Normalization::run_grad)
+      .def("step", lumus::normalization_step)
+      .def("grad_step", lumus::normalization_grad_step);
 }

@@ -3,17 +3,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "bind/release.h"
-#include "kernels/copy.h"
+#include "executor/step.h"
 #include "kernels/resample.h"
-#include "runtime/array.h"
+#include "runtime/copies.h"
 
 namespace nb = nanobind;
 
@@ -58,25 +55,17 @@ class Axis {
   PoolAxis axis_;
 };
 
-// The array itself if it is contiguous, else a copy.
-Array dense(const Array& array) {
-  if (is_contiguous(array.view)) return array;
-  Array result = make_array(array.view.dtype, array.view.rank, array.view.shape);
-  run_released(num_elements(array.view), [&] { copy_kernels().copy(result.view, array.view); });
-  return result;
-}
-
 // The same contiguous memory as (planes, depth, height, width), of which the last `num_axes` are
 // axes of the array.
-View as_planes(const Array& array, int num_axes) {
+View as_planes(const View& array, int num_axes) {
   View view;
-  view.data = array.view.data;
-  view.dtype = array.view.dtype;
+  view.data = array.data;
+  view.dtype = array.dtype;
   view.rank = 4;
   for (int axis = 0; axis < 4; ++axis) view.shape[axis] = 1;
-  for (int axis = 0; axis < array.view.rank; ++axis) {
-    const bool is_leading = axis < array.view.rank - num_axes;
-    view.shape[is_leading ? 0 : axis - array.view.rank + 4] *= array.view.shape[axis];
+  for (int axis = 0; axis < array.rank; ++axis) {
+    const bool is_leading = axis < array.rank - num_axes;
+    view.shape[is_leading ? 0 : axis - array.rank + 4] *= array.shape[axis];
   }
   std::int64_t stride = 1;
   for (int axis = 3; axis >= 0; --axis) {
@@ -84,17 +73,6 @@ View as_planes(const Array& array, int num_axes) {
     stride *= view.shape[axis];
   }
   return view;
-}
-
-// The shape of an array with other lengths of its last axes.
-template <class Length>
-Array resized(const Array& array, DType dtype, int num_axes, const Length& length) {
-  const int leading = array.view.rank - num_axes;
-  std::int64_t shape[kMaxRank];
-  for (int axis = 0; axis < array.view.rank; ++axis) {
-    shape[axis] = axis < leading ? array.view.shape[axis] : length(axis - leading + 3 - num_axes);
-  }
-  return make_array(dtype, array.view.rank, shape);
 }
 
 // Windows of the last one to three axes; those before them count planes.
@@ -109,50 +87,31 @@ class Pooling {
     }
   }
 
-  std::pair<Array, Array> max(const Array& input) const {
+  // Results are dense.
+
+  void write_max(const View& input, const View& output, const View& places) const {
     const Array from = dense(input);
-    Array output = pooled(from, from.view.dtype);
-    Array places = pooled(from, place_dtype());
-    run_released(num_elements(from.view), [&] {
-      max_pool_kernels().max(windows_, planes(from), planes(output), planes(places));
-    });
-    return {output, places};
+    max_pool_kernels().max(windows_, planes(from.view), planes(output), planes(places));
   }
 
-  Array max_grad(const Array& grad, const Array& places) const {
+  void write_max_grad(const View& grad, const View& places, const View& output) const {
+    const Array from = dense(grad), at = dense(places);
+    max_pool_kernels().max_grad(windows_, planes(from.view), planes(at.view), planes(output));
+  }
+
+  void write_taken(const View& input, const View& places, const View& output) const {
+    const Array from = dense(input), at = dense(places);
+    max_pool_kernels().take(windows_, planes(from.view), planes(at.view), planes(output));
+  }
+
+  void write_mean(const View& input, const View& output) const {
+    const Array from = dense(input);
+    mean_pool_kernels().mean(windows_, planes(from.view), planes(output));
+  }
+
+  void write_mean_grad(const View& grad, const View& output) const {
     const Array from = dense(grad);
-    const Array at = dense(places);
-    Array output = unpooled(from);
-    run_released(num_elements(output.view), [&] {
-      max_pool_kernels().max_grad(windows_, planes(from), planes(at), planes(output));
-    });
-    return output;
-  }
-
-  Array take(const Array& input, const Array& places) const {
-    const Array from = dense(input);
-    const Array at = dense(places);
-    Array output = pooled(from, from.view.dtype);
-    run_released(num_elements(output.view), [&] {
-      max_pool_kernels().take(windows_, planes(from), planes(at), planes(output));
-    });
-    return output;
-  }
-
-  Array mean(const Array& input) const {
-    const Array from = dense(input);
-    Array output = pooled(from, from.view.dtype);
-    run_released(num_elements(from.view),
-                 [&] { mean_pool_kernels().mean(windows_, planes(from), planes(output)); });
-    return output;
-  }
-
-  Array mean_grad(const Array& grad) const {
-    const Array from = dense(grad);
-    Array output = unpooled(from);
-    run_released(num_elements(output.view),
-                 [&] { mean_pool_kernels().mean_grad(windows_, planes(from), planes(output)); });
-    return output;
+    mean_pool_kernels().mean_grad(windows_, planes(from.view), planes(output));
   }
 
  private:
@@ -163,22 +122,7 @@ class Pooling {
     return {1, 1, 1, 1, 1, &zero, &zero, &one, &divisor};
   }
 
-  DType place_dtype() const {
-    std::int64_t taps = 1;
-    for (const PoolAxis& axis : windows_.axes) taps *= axis.window;
-    return taps <= 256 ? DType::uint8 : DType::int32;
-  }
-
-  Array pooled(const Array& input, DType dtype) const {
-    return resized(input, dtype, num_axes_, [&](int axis) { return windows_.axes[axis].count; });
-  }
-
-  Array unpooled(const Array& grad) const {
-    return resized(grad, grad.view.dtype, num_axes_,
-                   [&](int axis) { return windows_.axes[axis].length; });
-  }
-
-  View planes(const Array& array) const { return as_planes(array, num_axes_); }
+  View planes(const View& array) const { return as_planes(array, num_axes_); }
 
   nb::tuple axes_;
   int num_axes_;
@@ -219,15 +163,10 @@ class Resampling {
     }
   }
 
-  Array run(const Array& input) const {
+  void write(const View& input, const View& output) const {
     const Array from = dense(input);
-    Array output =
-        resized(from, from.view.dtype, num_axes_, [&](int axis) { return tables_[axis].count; });
-    run_released(num_elements(from.view) + num_elements(output.view), [&] {
-      resample_kernels().resample(tables_, as_planes(from, num_axes_),
-                                  as_planes(output, num_axes_));
-    });
-    return output;
+    resample_kernels().resample(tables_, as_planes(from.view, num_axes_),
+                                as_planes(output, num_axes_));
   }
 
  private:
@@ -243,11 +182,50 @@ class Resampling {
   ResampleAxis tables_[3];
 };
 
+// Steps of objects that outlive them.
+
+Step* max_step(const Pooling& pooling) {
+  return make_step({1, 2}, [&pooling](Views inputs, Views outputs) {
+    pooling.write_max(*inputs[0], *outputs[0], *outputs[1]);
+  });
+}
+
+Step* max_grad_step(const Pooling& pooling) {
+  return make_step({2}, [&pooling](Views inputs, Views outputs) {
+    pooling.write_max_grad(*inputs[0], *inputs[1], *outputs[0]);
+  });
+}
+
+Step* take_step(const Pooling& pooling) {
+  return make_step({2}, [&pooling](Views inputs, Views outputs) {
+    pooling.write_taken(*inputs[0], *inputs[1], *outputs[0]);
+  });
+}
+
+Step* mean_step(const Pooling& pooling) {
+  return make_step({1}, [&pooling](Views inputs, Views outputs) {
+    pooling.write_mean(*inputs[0], *outputs[0]);
+  });
+}
+
+Step* mean_grad_step(const Pooling& pooling) {
+  return make_step({1}, [&pooling](Views inputs, Views outputs) {
+    pooling.write_mean_grad(*inputs[0], *outputs[0]);
+  });
+}
+
+Step* resample_step(const Resampling& resampling) {
+  return make_step({1}, [&resampling](Views inputs, Views outputs) {
+    resampling.write(*inputs[0], *outputs[0]);
+  });
+}
+
 }  // namespace
 }  // namespace lumus
 
 void bind_pooling(nb::module_& m) {
   using namespace lumus;
+  using lives = nb::keep_alive<0, 1>;
   nb::class_<Axis>(m, "PoolAxis")
       .def(nb::init<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                     std::int64_t, bool, std::optional<double>>(),
@@ -255,12 +233,14 @@ void bind_pooling(nb::module_& m) {
            nb::arg().none());
   nb::class_<Pooling>(m, "Pooling")
       .def(nb::init<nb::tuple>())
-      .def("max", &Pooling::max)
-      .def("max_grad", &Pooling::max_grad)
-      .def("take", &Pooling::take)
-      .def("mean", &Pooling::mean)
-      .def("mean_grad", &Pooling::mean_grad);
+      .def("max_step", max_step, lives())
+      .def("max_grad_step", max_grad_step, lives())
+      .def("take_step", take_step, lives())
+      .def("mean_step", mean_step, lives())
+      .def("mean_grad_step", mean_grad_step, lives());
   nb::class_<TableAxis>(m, "ResampleAxis")
       .def(nb::init<std::int64_t, const Array&, const Array&>());
-  nb::class_<Resampling>(m, "Resampling").def(nb::init<nb::tuple>()).def("run", &Resampling::run);
+  nb::class_<Resampling>(m, "Resampling")
+      .def(nb::init<nb::tuple>())
+      .def("step", resample_step, lives());
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "bind/release.h"
+#include "executor/step.h"
 #include "runtime/array.h"
 
 namespace nb = nanobind;
@@ -52,6 +53,26 @@ Array recurrence(const Array& coefficients, const Array& terms, int axis, bool r
   return output;
 }
 
+Step* scan_step(std::string_view kind, int axis, bool reverse) {
+  const ScanKind code = kind_of(kind);
+  return make_step({1}, [=](Views inputs, Views outputs) {
+    scan_kernels().scan(code, *inputs[0], axis, reverse, *outputs[0]);
+  });
+}
+
+Step* running_extreme_step(std::string_view kind, int axis) {
+  const bool is_max = kind == "max";
+  return make_step({1, 2}, [=](Views inputs, Views outputs) {
+    scan_kernels().running_extreme(is_max, *inputs[0], axis, *outputs[0], *outputs[1]);
+  });
+}
+
+Step* recurrence_step(int axis, bool reverse) {
+  return make_step({2}, [=](Views inputs, Views outputs) {
+    scan_kernels().recurrence(*inputs[0], *inputs[1], axis, reverse, *outputs[0]);
+  });
+}
+
 }  // namespace
 }  // namespace lumus
 
@@ -60,4 +81,7 @@ void bind_scan(nb::module_& m) {
   m.def("scan", scan);
   m.def("running_extreme", running_extreme);
   m.def("recurrence", recurrence);
+  m.def("scan_step", scan_step);
+  m.def("running_extreme_step", running_extreme_step);
+  m.def("recurrence_step", recurrence_step);
 }

@@ -3,8 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <utility>
 #include <vector>
 
+#include "bind/conversion.h"
 #include "bind/release.h"
 #include "runtime/array.h"
 
@@ -37,6 +39,47 @@ bool may_overwrite(const Step& step, int input) {
   return in_place == InPlace::all || (in_place == InPlace::first && input == 0);
 }
 
+// A step with the shapes of its outputs: called with arrays, it gives new ones.
+class StepRun {
+ public:
+  StepRun(nb::handle_t<Step> step, nb::list outputs)
+      : kept_(nb::borrow(step)), step_(nb::inst_ptr<Step>(kept_)) {
+    for (nb::handle output : outputs) {
+      outputs_.emplace_back();
+      outputs_.back().dtype = static_cast<DType>(nb::cast<int>(output[0]));
+      outputs_.back().rank = read_integers(output[1], outputs_.back().shape);
+    }
+    if (static_cast<int>(outputs_.size()) != step_->traits().num_outputs) {
+      throw nb::value_error("a step got another number of outputs than it has");
+    }
+  }
+
+  nb::object run(nb::args arrays) const {
+    const std::vector<const View*> inputs = views_of(arrays);
+    if (static_cast<int>(inputs.size()) != step_->traits().num_inputs) {
+      throw nb::value_error("a step got another number of arrays than it takes");
+    }
+    std::vector<nb::object> results;
+    std::vector<const View*> outputs;
+    for (const View& output : outputs_) {
+      results.push_back(nb::cast(make_array(output.dtype, output.rank, output.shape)));
+      outputs.push_back(&nb::inst_ptr<Array>(results.back())->view);
+    }
+    step_->check(inputs.data(), outputs.data());
+    run_released(step_->work(inputs.data(), outputs.data()),
+                 [&] { step_->run(inputs.data(), outputs.data()); });
+    if (results.size() == 1) return results[0];
+    nb::list list;
+    for (nb::object& result : results) list.append(std::move(result));
+    return nb::tuple(list);
+  }
+
+ private:
+  nb::object kept_;
+  const Step* step_;
+  std::vector<View> outputs_;  // dtypes and shapes
+};
+
 }  // namespace
 }  // namespace lumus
 
@@ -47,8 +90,15 @@ void bind_step(nb::module_& m) {
       .def_prop_ro("num_outputs", [](const Step& step) { return step.traits().num_outputs; })
       .def_prop_ro("in_place",
                    [](const Step& step) { return step.traits().in_place == InPlace::all; })
-      .def_prop_ro("takes_strided_outputs",
-                   [](const Step& step) { return step.traits().takes_strided_outputs; })
+      .def_prop_ro(
+          "takes_permuted_outputs",
+          [](const Step& step) { return step.traits().output_layout != OutputLayout::dense; })
+      .def_prop_ro(
+          "takes_strided_outputs",
+          [](const Step& step) { return step.traits().output_layout == OutputLayout::strided; })
       .def("may_overwrite", may_overwrite)
       .def("run", run);
+  nb::class_<StepRun>(m, "StepRun", nb::is_final())
+      .def(nb::init<nb::handle_t<Step>, nb::list>())
+      .def("__call__", &StepRun::run);
 }

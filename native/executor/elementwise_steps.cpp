@@ -60,7 +60,8 @@ std::int64_t ElementwiseStep::work(Views, Views outputs) const {
 
 GroupedStep::GroupedStep(const ElementwiseProgram& program, std::vector<GroupShape> groups)
     : Step({program.num_inputs * static_cast<int>(groups.size()),
-            program.num_outputs * static_cast<int>(groups.size()), InPlace::all, true}),
+            program.num_outputs * static_cast<int>(groups.size()), InPlace::all,
+            OutputLayout::strided}),
       program_(program),
       groups_(std::move(groups)) {
   const std::int64_t cost = std::max<std::int64_t>(1, program.cost);

@@ -15,7 +15,8 @@ class ElementwiseStep final : public Step {
  public:
   // `program` belongs to the caller, and outlives this.
   explicit ElementwiseStep(const ElementwiseProgram& program)
-      : Step({program.num_inputs, program.num_outputs, InPlace::all, true}), program_(program) {}
+      : Step({program.num_inputs, program.num_outputs, InPlace::all, OutputLayout::strided}),
+        program_(program) {}
 
   void check(Views inputs, Views outputs) const override;
   void run(Views inputs, Views outputs) const override;

@@ -16,12 +16,15 @@ using Views = const View* const*;
 // Which inputs an output may be the very same view of (of one dtype and shape, it follows).
 enum class InPlace : std::uint8_t { none, first, all };
 
+// How outputs may lie in memory: dense in row-major order, dense with their axes in any order, or
+// with any strides.
+enum class OutputLayout : std::uint8_t { dense, permuted, strided };
+
 struct StepTraits {
   int num_inputs;
   int num_outputs = 1;
   InPlace in_place = InPlace::none;
-  // Outputs may have any strides; otherwise they are dense and in row-major order.
-  bool takes_strided_outputs = false;
+  OutputLayout output_layout = OutputLayout::dense;
 };
 
 // Touches no Python object, so that it runs on any thread, with and without the interpreter lock.

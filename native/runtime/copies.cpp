@@ -13,6 +13,10 @@ Array copy_of(const View& view) {
 
 Array dense(const View& view) { return is_contiguous(view) ? borrowed(view) : copy_of(view); }
 
+Array dense(const View& view, DType dtype) {
+  return view.dtype == dtype ? dense(view) : converted(view, dtype);
+}
+
 Array converted(const View& view, DType dtype) {
   if (view.dtype == dtype) return borrowed(view);
   Array result = make_array(dtype, view.rank, view.shape);

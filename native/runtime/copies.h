@@ -12,6 +12,8 @@ static inline Array borrowed(const View& view) { return Array(StorageRef(), view
 // The same elements, dense and in row-major order: the memory itself where they lie so, or a copy.
 Array dense(const View& view);
 Array copy_of(const View& view);
+// The same, with their dtype changed.
+Array dense(const View& view, DType dtype);
 // The same elements in another dtype, in any layout: the memory itself or dense.
 Array converted(const View& view, DType dtype);
 
@@ -24,16 +26,30 @@ void clear(const View& to);
 // Same first element, shape and strides.
 bool is_same_view(const View& a, const View& b);
 
-// body(view) for memory of that dtype, which then becomes the values of `output`.
+// Memory of a wider dtype that becomes the values of `output`, or that of the output itself.
+class Rounded {
+ public:
+  Rounded(const View& output, DType dtype)
+      : output_(output),
+        wide_(output.dtype == dtype ? borrowed(output)
+                                    : make_array(dtype, output.rank, output.shape)) {}
+
+  const View& view() const { return wide_.view; }
+  void finish() const {
+    if (wide_.view.dtype != output_.dtype)
+      assign(output_, converted(wide_.view, output_.dtype).view);
+  }
+
+ private:
+  const View& output_;
+  Array wide_;
+};
+
 template <class Body>
 inline void write_rounded(const View& output, DType dtype, const Body& body) {
-  if (output.dtype == dtype) {
-    body(output);
-    return;
-  }
-  const Array wide = make_array(dtype, output.rank, output.shape);
-  body(wide.view);
-  assign(output, converted(wide.view, output.dtype).view);
+  const Rounded rounded(output, dtype);
+  body(rounded.view());
+  rounded.finish();
 }
 
 }  // namespace lumus

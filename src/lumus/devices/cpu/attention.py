@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from lumus import _native
 from lumus.core import attention_kernels as k
 from lumus.core.device import Run
 from lumus.core.kernels import Kernel
-from lumus.core.spec import Spec
-
-Specs = tuple[Spec, ...]
+from lumus.devices.cpu.eager import Builder, Specs, StepMaker
 
 
 def _optional(kernel: k.Attention | k.AttentionGrad, more: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -64,7 +61,16 @@ def backward(kernel: k.AttentionGrad, inputs: Specs, outputs: Specs) -> Run:
     return run
 
 
-TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
+TABLE: dict[type[Kernel], Builder] = {
     k.Attention: forward,
     k.AttentionGrad: backward,
+}
+
+STEPS: dict[type[Kernel], StepMaker] = {
+    k.Attention: lambda kernel, i, o: _native.attention_step(
+        kernel.scale, kernel.is_causal, kernel.dropout, kernel.has_mask
+    ),
+    k.AttentionGrad: lambda kernel, i, o: _native.attention_grad_step(
+        kernel.scale, kernel.is_causal, kernel.dropout, kernel.has_mask, kernel.wants_scores
+    ),
 }

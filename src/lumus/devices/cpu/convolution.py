@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from lumus import _native
 from lumus.core import convolution_kernels as k
 from lumus.core.broadcast import Shape
-from lumus.core.device import Run
 from lumus.core.kernels import Kernel
-from lumus.core.spec import Spec
-
-Specs = tuple[Spec, ...]
-
-
-def _converted(run: Run, inputs: Specs, outputs: Specs) -> Run:
-    """`run` on inputs of the output's dtype."""
-    code = outputs[0].dtype.code
-    if all(spec.dtype is outputs[0].dtype for spec in inputs):
-        return run
-    return lambda *data: run(*[_native.cast(one, code) for one in data])
+from lumus.devices.cpu.eager import Builder, Specs, StepMaker, eager
 
 
 def _native_convolution(
@@ -31,36 +19,36 @@ def _native_convolution(
     )
 
 
-def _forward(kernel: k.Convolution, inputs: Specs, outputs: Specs) -> Run:
+def _forward(kernel: k.Convolution, inputs: Specs, outputs: Specs) -> _native.Step:
     sizes = (inputs[0].shape[2:], outputs[0].shape[2:], inputs[1].shape[2:])
-    run = _native_convolution(kernel, *sizes, kernel.groups).forward
-    return _converted(run, inputs, outputs)
+    return _native_convolution(kernel, *sizes, kernel.groups).forward_step(len(inputs) == 3)
 
 
-def _transpose(kernel: k.ConvolutionTranspose, inputs: Specs, outputs: Specs) -> Run:
+def _transpose(kernel: k.ConvolutionTranspose, inputs: Specs, outputs: Specs) -> _native.Step:
     sizes = (outputs[0].shape[2:], inputs[0].shape[2:], inputs[1].shape[2:])
-    run = _native_convolution(kernel, *sizes, kernel.groups).transpose
-    return _converted(run, inputs, outputs)
+    return _native_convolution(kernel, *sizes, kernel.groups).transpose_step(len(inputs) == 3)
 
 
-def _weight(kernel: k.ConvolutionWeight, inputs: Specs, outputs: Specs) -> Run:
+def _weight(kernel: k.ConvolutionWeight, inputs: Specs, outputs: Specs) -> _native.Step:
     sizes = (inputs[0].shape[2:], inputs[1].shape[2:], outputs[0].shape[2:])
-    run = _native_convolution(kernel, *sizes, kernel.groups).weight
-    return _converted(run, inputs, outputs)
+    return _native_convolution(kernel, *sizes, kernel.groups).weight_step()
 
 
-def _im2col(kernel: k.Im2col, inputs: Specs, outputs: Specs) -> Run:
-    return _native_convolution(kernel, inputs[0].shape[2:], kernel.positions, kernel.taps).im2col
+def _im2col(kernel: k.Im2col, inputs: Specs, outputs: Specs) -> _native.Step:
+    size = inputs[0].shape[2:]
+    return _native_convolution(kernel, size, kernel.positions, kernel.taps).im2col_step()
 
 
-def _col2im(kernel: k.Col2im, inputs: Specs, outputs: Specs) -> Run:
-    return _native_convolution(kernel, kernel.size, kernel.positions, kernel.taps).col2im
+def _col2im(kernel: k.Col2im, inputs: Specs, outputs: Specs) -> _native.Step:
+    return _native_convolution(kernel, kernel.size, kernel.positions, kernel.taps).col2im_step()
 
 
-TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
+STEPS: dict[type[Kernel], StepMaker] = {
     k.Col2im: _col2im,
     k.Convolution: _forward,
     k.ConvolutionTranspose: _transpose,
     k.ConvolutionWeight: _weight,
     k.Im2col: _im2col,
 }
+
+TABLE: dict[type[Kernel], Builder] = {kernel: eager(maker) for kernel, maker in STEPS.items()}

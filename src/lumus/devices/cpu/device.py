@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,6 @@ from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
 from lumus.core.dtypes import float64
 from lumus.core.kernels import Kernel
-from lumus.core.spec import Spec
 from lumus.devices.cpu import (
     attention,
     convolution,
@@ -26,13 +24,11 @@ from lumus.devices.cpu import (
     recurrent,
 )
 from lumus.devices.cpu.blas import ensure_blas
+from lumus.devices.cpu.eager import Builder, Specs, eager
 from lumus.devices.cpu.program import native_program, native_reduction
 from lumus.devices.cpu.steps import STEPS
 from lumus.devices.host import HostDevice
 from lumus.devices.host_check import check
-
-Specs = tuple[Spec, ...]
-Builder = Callable[[Any, Specs, Specs], Run]
 
 
 def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Run:
@@ -102,26 +98,6 @@ def _softmax_grad(kernel: k.SoftmaxGrad, inputs: Specs, outputs: Specs) -> Run:
     return lambda grad, y: run(grad, y, kernel.axis)
 
 
-def _unslice(kernel: k.Unslice, inputs: Specs, outputs: Specs) -> Run:
-    code, sizes = outputs[0].dtype.code, inputs[0].shape
-
-    def run(x: Any) -> Any:
-        zeros = _native.full(code, kernel.shape, 0)
-        _native.copy_into(zeros.slice(kernel.starts, sizes, kernel.steps), x)
-        return zeros
-
-    return run
-
-
-def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Run:
-    def run(x: Any, values: Any) -> Any:
-        result = _native.copy(x)
-        _native.copy_into(result.slice(kernel.starts, kernel.sizes, kernel.steps), values)
-        return result
-
-    return run
-
-
 TABLE: dict[type[Kernel], Builder] = {
     **attention.TABLE,
     **convolution.TABLE,
@@ -169,10 +145,10 @@ TABLE: dict[type[Kernel], Builder] = {
         lambda x, indices, values: _native.scatter_add(x, indices, values, kernel.axis)
     ),
     k.Slice: lambda kernel, i, o: lambda x: x.slice(kernel.starts, kernel.sizes, kernel.steps),
-    k.SlicePut: _slice_put,
+    k.SlicePut: eager(STEPS[k.SlicePut]),
     k.Softmax: _softmax,
     k.SoftmaxGrad: _softmax_grad,
-    k.Unslice: _unslice,
+    k.Unslice: eager(STEPS[k.Unslice]),
     k.TakeAlongAxis: lambda kernel, i, o: (
         lambda x, indices: _native.take_along_axis(x, indices, kernel.axis)
     ),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from lumus import _native
 from lumus.core import normalization_kernels as k
 from lumus.core.device import Run
 from lumus.core.kernels import Kernel
-from lumus.core.spec import Spec
-
-Specs = tuple[Spec, ...]
+from lumus.devices.cpu.eager import Builder, Specs, StepMaker
 
 
 def _native_of(kernel: k.Normalize | k.NormalizeGrad) -> _native.Normalization:
@@ -30,7 +26,14 @@ def _normalize_grad(kernel: k.NormalizeGrad, inputs: Specs, outputs: Specs) -> R
     return partial(_native_of(kernel).run_grad, kernel.has_weight, weight_shape, *kernel.wanted)
 
 
-TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
+TABLE: dict[type[Kernel], Builder] = {
     k.Normalize: _normalize,
     k.NormalizeGrad: _normalize_grad,
+}
+
+STEPS: dict[type[Kernel], StepMaker] = {
+    k.Normalize: lambda kernel, i, o: _native_of(kernel).step(kernel.has_weight, kernel.has_bias),
+    k.NormalizeGrad: lambda kernel, i, o: _native_of(kernel).grad_step(
+        kernel.has_weight, *kernel.wanted
+    ),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,11 @@ from numpy.typing import NDArray
 
 from lumus import _native
 from lumus.core import pool_kernels as k
-from lumus.core.device import Run
 from lumus.core.dtypes import DType, float64, int32
 from lumus.core.kernels import Kernel
 from lumus.core.pool_kernels import PoolAxis
 from lumus.core.resampling import Table, transposed
-from lumus.core.spec import Spec
-
-Specs = tuple[Spec, ...]
+from lumus.devices.cpu.eager import Builder, StepMaker, eager
 
 
 def _pooling(
@@ -52,28 +48,30 @@ def _array(dtype: DType[Any], values: NDArray[Any]) -> _native.Array:
     return made
 
 
-def _resampling(kernel: k.Resample) -> Run:
+def _resampling(kernel: k.Resample) -> _native.Step:
     return _resampled([(axis.length, axis.table()) for axis in kernel.axes])
 
 
-def _resampling_grad(kernel: k.ResampleGrad) -> Run:
+def _resampling_grad(kernel: k.ResampleGrad) -> _native.Step:
     return _resampled([(axis.count, transposed(axis.table(), axis.length)) for axis in kernel.axes])
 
 
-def _resampled(axes: list[tuple[int, Table]]) -> Run:
+def _resampled(axes: list[tuple[int, Table]]) -> _native.Step:
     tables = [
         _native.ResampleAxis(length, _array(int32, indices), _array(float64, weights))
         for length, (indices, weights) in axes
     ]
-    return _native.Resampling(tuple(tables)).run
+    return _native.Resampling(tuple(tables)).step()
 
 
-TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
-    k.MaxPool: lambda kernel, i, o: _pooling(kernel.axes).max,
-    k.MaxPoolGrad: lambda kernel, i, o: _pooling(kernel.axes).max_grad,
-    k.MaxPoolTake: lambda kernel, i, o: _pooling(kernel.axes).take,
-    k.MeanPool: lambda kernel, i, o: _mean_pooling(kernel).mean,
-    k.MeanPoolGrad: lambda kernel, i, o: _mean_pooling(kernel).mean_grad,
+STEPS: dict[type[Kernel], StepMaker] = {
+    k.MaxPool: lambda kernel, i, o: _pooling(kernel.axes).max_step(),
+    k.MaxPoolGrad: lambda kernel, i, o: _pooling(kernel.axes).max_grad_step(),
+    k.MaxPoolTake: lambda kernel, i, o: _pooling(kernel.axes).take_step(),
+    k.MeanPool: lambda kernel, i, o: _mean_pooling(kernel).mean_step(),
+    k.MeanPoolGrad: lambda kernel, i, o: _mean_pooling(kernel).mean_grad_step(),
     k.Resample: lambda kernel, i, o: _resampling(kernel),
     k.ResampleGrad: lambda kernel, i, o: _resampling_grad(kernel),
 }
+
+TABLE: dict[type[Kernel], Builder] = {kernel: eager(maker) for kernel, maker in STEPS.items()}

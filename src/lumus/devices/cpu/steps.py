@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from lumus import _native
 from lumus.core import kernels as k
 from lumus.core.kernels import Kernel
-from lumus.core.spec import Spec
+from lumus.devices.cpu import (
+    attention,
+    convolution,
+    embedding,
+    lines,
+    losses,
+    normalization,
+    pooling,
+    recurrent,
+)
 from lumus.devices.cpu.blas import ensure_blas
+from lumus.devices.cpu.eager import Specs, StepMaker
 from lumus.devices.cpu.program import native_program, native_reduction
-
-Specs = tuple[Spec, ...]
-StepMaker = Callable[[Any, Specs, Specs], _native.Step]
 
 
 def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> _native.Step:
@@ -41,6 +45,14 @@ def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> _native.Step:
 
 
 STEPS: dict[type[Kernel], StepMaker] = {
+    **attention.STEPS,
+    **convolution.STEPS,
+    **embedding.STEPS,
+    **lines.STEPS,
+    **losses.STEPS,
+    **normalization.STEPS,
+    **pooling.STEPS,
+    **recurrent.STEPS,
     k.ArgReduce: lambda kernel, i, o: _native.arg_reduce_step(kernel.kind, kernel.axis),
     k.Cast: lambda kernel, i, o: _native.cast_step(),
     k.Concat: lambda kernel, i, o: _native.concat_step(len(i), kernel.axis),
