@@ -48,6 +48,7 @@ from lumus.ops.compare.logical_not import logical_not
 from lumus.ops.compare.logical_or import logical_or
 from lumus.ops.compare.logical_xor import logical_xor
 from lumus.ops.compare.not_equal import not_equal
+from lumus.ops.control.scan import scan
 from lumus.ops.create.arange import arange, linspace
 from lumus.ops.create.eye import diag, eye
 from lumus.ops.create.full import (
@@ -369,6 +370,7 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
+    "scan",
     "scatter_add",
     "searchsorted",
     "selu",

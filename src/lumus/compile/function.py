@@ -27,10 +27,10 @@ from lumus.core.record import Cut, Leaf
 from lumus.core.site import call_site
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
+from lumus.core.tree import CONTAINERS, LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
 from lumus.errors import ArgumentError, TraceError
 from lumus.trace.program import Program
 from lumus.trace.tracer import ProgramTracer
-from lumus.trace.tree import CONTAINERS, LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
 from lumus.trace.value import Value
 
 P = ParamSpec("P")
