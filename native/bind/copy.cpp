@@ -4,6 +4,9 @@
 #include <nanobind/nanobind.h>
 
 #include <array>
+#include <memory>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bind/conversion.h"
@@ -136,33 +139,54 @@ Step* slice_put_step(nb::tuple starts, nb::tuple lengths, nb::tuple steps) {
   });
 }
 
+// start, start + step, ... of one dtype, into dense memory.
+void write_ramp(const View& to, const Scalar& start, const Scalar& step) {
+  if (start.is_integer() && step.is_integer() && !is_float(to.dtype)) {
+    copy_kernels().ramp_integer(to, start.integer(), step.integer());
+  } else {
+    copy_kernels().ramp_real(to, start.real(), step.real());
+  }
+}
+
 Array arange(int dtype, nb::handle start, nb::handle step, std::int64_t count) {
   const Scalar first(start);
   const Scalar distance(step);
   Array result = make_array(static_cast<DType>(dtype), 1, &count);
-  run_released(count, [&] {
-    if (first.is_integer() && distance.is_integer() && !is_float(result.view.dtype)) {
-      copy_kernels().ramp_integer(result.view, first.integer(), distance.integer());
-    } else {
-      copy_kernels().ramp_real(result.view, first.real(), distance.real());
-    }
-  });
+  run_released(count, [&] { write_ramp(result.view, first, distance); });
   return result;
+}
+
+Step* arange_step(nb::handle start, nb::handle step) {
+  const auto numbers = std::make_shared<const std::pair<Scalar, Scalar>>(
+      std::piecewise_construct, std::forward_as_tuple(start), std::forward_as_tuple(step));
+  return make_step(
+      {0}, [=](Views, Views outputs) { write_ramp(*outputs[0], numbers->first, numbers->second); });
+}
+
+// Evenly from first to last, which is met exactly.
+void write_even(const View& to, double first, const Scalar& last) {
+  const std::int64_t count = to.shape[0];
+  const double step = count > 1 ? (last.real() - first) / static_cast<double>(count - 1) : 0.0;
+  copy_kernels().ramp_real(to, first, step);
+  if (count <= 1) return;
+  View end = last.view();
+  end.dtype = to.dtype;
+  end.data = to.data + (count - 1) * to.strides[0] * itemsize(to.dtype);
+  copy_kernels().cast(end, last.view());
 }
 
 Array linspace(int dtype, nb::handle start, nb::handle stop, std::int64_t count) {
   const double first = Scalar(start).real();
-  Scalar last(stop);
-  const double step = count > 1 ? (last.real() - first) / static_cast<double>(count - 1) : 0.0;
+  const Scalar last(stop);
   Array result = make_array(static_cast<DType>(dtype), 1, &count);
-  run_released(count, [&] { copy_kernels().ramp_real(result.view, first, step); });
-  if (count > 1) {
-    View end = last.view();
-    end.dtype = result.view.dtype;
-    end.data = result.view.data + (count - 1) * itemsize(end.dtype);
-    copy_kernels().cast(end, last.view());
-  }
+  run_released(count, [&] { write_even(result.view, first, last); });
   return result;
+}
+
+Step* linspace_step(nb::handle start, nb::handle stop) {
+  const double first = Scalar(start).real();
+  const auto last = std::make_shared<const Scalar>(stop);
+  return make_step({0}, [=](Views, Views outputs) { write_even(*outputs[0], first, *last); });
 }
 
 }  // namespace
@@ -178,6 +202,8 @@ void bind_copy(nb::module_& m) {
   m.def("concat", concat);
   m.def("arange", arange);
   m.def("linspace", linspace);
+  m.def("arange_step", arange_step);
+  m.def("linspace_step", linspace_step);
   m.def("copy_step", copy_step);
   m.def("cast_step", cast_step);
   m.def("concat_step", concat_step);

@@ -26,6 +26,7 @@ void bind_matmul(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_normalization(nb::module_& m);
 void bind_norms(nb::module_& m);
+void bind_placement(nb::module_& m);
 void bind_pooling(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_recurrent(nb::module_& m);
@@ -60,6 +61,7 @@ NB_MODULE(_native, m) {
   bind_memory(m);
   bind_normalization(m);
   bind_norms(m);
+  bind_placement(m);
   bind_pooling(m);
   bind_random(m);
   bind_recurrent(m);

@@ -39,6 +39,9 @@ void check_operands(const ElementwiseProgram& program, Views inputs, Views outpu
   }
 }
 
+// Of a piece, elements times cost: beside it, what a piece costs is small.
+constexpr std::int64_t kPieceWork = 4 * kParallelWork;
+
 // Elements times cost, in elements moved.
 std::int64_t work_of(const ElementwiseProgram& program, std::int64_t count) {
   return count * program.cost / 2;
@@ -67,7 +70,7 @@ GroupedStep::GroupedStep(const ElementwiseProgram& program, std::vector<GroupSha
   const std::int64_t cost = std::max<std::int64_t>(1, program.cost);
   // Whole tiles, so that no tile is shorter than without the cut.
   const std::int64_t length =
-      std::max<std::int64_t>(1, kParallelWork / cost / program.tile) * program.tile;
+      std::max<std::int64_t>(1, kPieceWork / cost / program.tile) * program.tile;
   std::int64_t filled = 0;  // elements in the last piece
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     const GroupShape& shape = groups_[group];

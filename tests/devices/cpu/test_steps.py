@@ -11,10 +11,13 @@ import pytest
 import lumus as lm
 from lumus import _native
 from lumus.core import device as devices
+from lumus.core import pool_kernels
 from lumus.core.device import Run
 from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
-from lumus.devices.cpu.device import CpuDevice
+from lumus.devices.cpu import fft, linalg, pooling
+from lumus.devices.cpu.device import TABLE, CpuDevice
+from lumus.devices.cpu.steps import STEPS
 from lumus.testing.op_spec import OpSpec
 from lumus.testing.sweep import check_agreement, check_forward
 from tests.conformance.table import SPECS
@@ -78,3 +81,48 @@ def test_step_gives_what_the_eager_kernel_gives(spec: OpSpec, stepped: str) -> N
             check_forward(spec, dtype, stepped, ("reversed",))
     if spec.differentiable:
         check_agreement(spec, lm.float32, stepped, against="cpu")
+
+
+def test_every_kernel_has_a_step_but_views_and_what_numpy_and_lapack_compute() -> None:
+    views = {"BroadcastTo", "Permute", "Reshape", "Slice", "Windows"}
+    in_python = {"Callback", "Checked", *(one.__name__ for one in (*fft.TABLE, *linalg.TABLE))}
+    assert {one.__name__ for one in TABLE} - {one.__name__ for one in STEPS} == views | in_python
+
+
+def test_places_of_a_pool_are_taken_by_the_step() -> None:
+    axis = pool_kernels.PoolAxis(length=5, count=2, window=2, stride=2, padding=0, dilation=1)
+    x, places = lm.tensor([[1.0, 2.0, 5.0, 4.0, 3.0]]), lm.tensor([[1, 0]]).astype(lm.uint8)
+    step = pooling.STEPS[pool_kernels.MaxPoolTake](
+        pool_kernels.MaxPoolTake((axis,)), (x.spec, places.spec), (x.spec.with_shape((1, 2)),)
+    )
+    taken = lm.zeros((1, 2))
+    step.run([x.data, places.data], [taken.data])
+    assert taken.tolist() == [[2.0, 5.0]]
+
+
+def test_index_out_of_range_is_told_by_the_step_of_each_kernel() -> None:
+    table, ids = lm.zeros((4, 3)), lm.tensor([0, 2, 4])
+    steps = [
+        (_native.embedding_step(), [ids.data, table.data], (4, 4, (2,), 0)),
+        (_native.index_step(1), [table.data, ids.data], (4, 4, (2,), 0)),
+        (
+            _native.cross_entropy_step(None, 0.0, 0),
+            [lm.zeros((3, 4)).data, ids.data],
+            (4, 4, (2,), 1),
+        ),
+    ]
+    for step, inputs, told in steps:
+        outputs = [lm.zeros((3, 3)), lm.zeros((3, 2)), lm.zeros((), dtype=lm.float64)]
+        with pytest.raises(_native.IndexOutOfRange) as raised:
+            step.run(inputs, [one.data for one in outputs[: step.num_outputs]])
+        assert raised.value.args == told
+
+
+def test_step_run_gives_new_arrays_and_counts_them() -> None:
+    x = lm.tensor([1.0, 2.0]).data
+    run = _native.StepRun(_native.copy_step(), [(lm.float32.code, (3, 2))])
+    assert np.asarray(run(x)).tolist() == [[1.0, 2.0]] * 3
+    with pytest.raises(ValueError, match="another number of arrays"):
+        run(x, x)
+    with pytest.raises(ValueError, match="another number of outputs"):
+        _native.StepRun(_native.copy_step(), [])

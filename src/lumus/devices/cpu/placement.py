@@ -1,28 +1,28 @@
 """Kernels that bring elements elsewhere along axes, as copies and sums of blocks.
 
-A block is a slice of the result and the slice of the input that it comes from. Each is one native
-copy (or addition), so the blocks together pass over memory once.
+A block is a slice of the result and the slice of the input that it comes from, with the axes of the
+latter in the order of the former. The blocks together pass over memory once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Any
 
 from lumus import _native
 from lumus.core import kernels_shape as k
 from lumus.core.broadcast import Shape
-from lumus.core.device import Run
 from lumus.core.dtypes import float32, is_half
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import Spec
+from lumus.devices.cpu.eager import Builder, Specs, StepMaker, eager
 from lumus.devices.cpu.program import native_program
 from lumus.devices.pieces import pieces_of
 
-Specs = tuple[Spec, ...]
+Slice = tuple[Shape, Shape, Shape]
+Block = tuple[Slice, Slice, Shape]
 
 _ADD = expression(lambda x, y: x + y)
 
@@ -40,9 +40,9 @@ class Segment:
     step: int = 1
 
 
-def _blocks(axes: Sequence[Sequence[Segment]]) -> list[tuple[Any, Any]]:
+def _blocks(axes: Sequence[Sequence[Segment]]) -> list[Block]:
     """The arguments of `slice` for the result and for the input, for each block."""
-    found = []
+    found: list[Block] = []
     for block in product(*axes):
         target = (
             tuple(one.target for one in block),
@@ -54,29 +54,16 @@ def _blocks(axes: Sequence[Sequence[Segment]]) -> list[tuple[Any, Any]]:
             tuple(one.size if one.step else 1 for one in block),
             tuple(one.step or 1 for one in block),
         )
-        found.append((target, source))
+        found.append((target, source, tuple(range(len(block)))))
     return found
 
 
-def _copied(shape: Shape, code: int, axes: Sequence[Sequence[Segment]]) -> Run:
-    """Copies each block of the input to its place in the result, which they fill."""
-    blocks = _blocks(axes)
-
-    def run(x: Any) -> Any:
-        result = _native.empty(code, shape)
-        for target, source in blocks:
-            _native.copy_into(result.slice(*target), x.slice(*source))
-        return result
-
-    return run
-
-
-def _roll(kernel: k.Roll, inputs: Specs, outputs: Specs) -> Run:
+def _roll(kernel: k.Roll, inputs: Specs, outputs: Specs) -> _native.Step:
     axes = []
     for shift, length in zip(kernel.shifts, inputs[0].shape, strict=True):
         parts = (Segment(0, length - shift, shift), Segment(shift, 0, length - shift))
         axes.append([part for part in parts if part.size] or [Segment(0, 0, 0)])
-    return _copied(outputs[0].shape, outputs[0].dtype.code, axes)
+    return _native.copy_blocks_step(_blocks(axes))
 
 
 _BEYOND: dict[k.Continuation, Callable[[int, int, int], tuple[Segment, Segment]]] = {
@@ -97,85 +84,55 @@ def _continued(kernel: k.Pad | k.PadGrad, shape: Shape) -> Iterator[list[Segment
         yield [Segment(low, 0, length), *(one for one in beyond if one.size)]
 
 
-def _pad(kernel: k.Pad, inputs: Specs, outputs: Specs) -> Run:
-    return _copied(
-        outputs[0].shape, outputs[0].dtype.code, list(_continued(kernel, inputs[0].shape))
-    )
+def _pad(kernel: k.Pad, inputs: Specs, outputs: Specs) -> _native.Step:
+    return _native.copy_blocks_step(_blocks(list(_continued(kernel, inputs[0].shape))))
 
 
-def _summing(inputs: Specs, outputs: Specs, run: Callable[[Any, Any], Any]) -> Run:
-    """`run(grad, add_into)` in the dtype that sums are kept in: float32 for half types."""
-    spec = outputs[0]
+def _adding(spec: Spec) -> _native.Program:
+    """Addition in the dtype that sums are kept in: float32 for half types."""
     wide = spec.with_dtype(float32) if is_half(spec.dtype) else spec
-    add = native_program(_ADD, (wide, wide), (wide,)).run_into
-
-    def add_into(target: Any, part: Any) -> None:
-        add([target], [target, part])
-
-    if wide is spec:
-        return lambda grad: run(grad, add_into)
-    code, wide_code = spec.dtype.code, wide.dtype.code
-    return lambda grad: _native.cast(run(_native.cast(grad, wide_code), add_into), code)
+    return native_program(_ADD, (wide, wide), (wide,))
 
 
-def _pad_grad(kernel: k.PadGrad, inputs: Specs, outputs: Specs) -> Run:
-    shape, rank = outputs[0].shape, outputs[0].ndim
-    dtype = float32 if is_half(outputs[0].dtype) else outputs[0].dtype
-    (itself, _), *others = _blocks(list(_continued(kernel, shape)))
-    sums = []
-    for target, source in others:
-        repeated = tuple(axis for axis in range(rank) if source[1][axis] != target[1][axis])
-        total = _native.Reduction("sum", None, dtype.code, dtype.code, repeated, rank, True).run1
-        sums.append((target, source, total if repeated else None))
-
-    def run(grad: Any, add_into: Any) -> Any:
-        result = _native.copy(grad.slice(*itself))
-        for target, source, total in sums:
-            part = grad.slice(*target)
-            add_into(result.slice(*source), part if total is None else total(part))
-        return result
-
-    return _summing(inputs, outputs, run)
+def _pad_grad(kernel: k.PadGrad, inputs: Specs, outputs: Specs) -> _native.Step:
+    blocks = _blocks(list(_continued(kernel, outputs[0].shape)))
+    turned = [(source, target, axes) for target, source, axes in blocks]
+    return _native.add_blocks_step(_adding(outputs[0]), turned, True)
 
 
-def _windows_grad(kernel: k.WindowsGrad, inputs: Specs, outputs: Specs) -> Run:
+def _windows_grad(kernel: k.WindowsGrad, inputs: Specs, outputs: Specs) -> _native.Step:
     """Adds up place by place, or window by window, whichever are fewer."""
-    shape, axis = outputs[0].shape, kernel.axis
-    dtype = float32 if is_half(outputs[0].dtype) else outputs[0].dtype
+    shape, axis, rank = outputs[0].shape, kernel.axis, outputs[0].ndim
     count, size = inputs[0].shape[axis], inputs[0].shape[-1]
     by_place = size <= count
-    rank = len(shape)
-    parts = []
+    # Place by place the windows stay where they are; window by window the last axis takes over.
+    taken = rank if by_place else axis
+    order = tuple(range(rank))
+    if not by_place:
+        order = (*range(axis), rank, *range(axis + 1, rank))
+    blocks: list[Block] = []
     for index in range(size if by_place else count):
         starts, sizes, steps = [0] * rank, list(shape), [1] * rank
         starts[axis] = index if by_place else index * kernel.step
         sizes[axis] = count if by_place else size
         steps[axis] = kernel.step if by_place and count > 1 else 1
-        parts.append((tuple(starts), tuple(sizes), tuple(steps)))
-    # Place by place the windows stay where they are; window by window the last axis takes over.
-    taken = rank if by_place else axis
-    order = (*range(axis), rank - 1, *range(axis, rank - 1))
-
-    def run(grad: Any, add_into: Any) -> Any:
-        result = _native.full(dtype.code, shape, 0)
-        for index, target in enumerate(parts):
-            place = [0] * (rank + 1)
-            lengths = list(inputs[0].shape)
-            place[taken], lengths[taken] = index, 1
-            part = grad.slice(tuple(place), tuple(lengths), (1,) * (rank + 1))
-            kept = (*lengths[:taken], *lengths[taken + 1 :])
-            part = part.reshape_view(kept)
-            add_into(result.slice(*target), part if by_place else part.permute(order))
-        return result
-
-    return _summing(inputs, outputs, run)
+        place, lengths = [0] * (rank + 1), list(inputs[0].shape)
+        place[taken], lengths[taken] = index, 1
+        part = (tuple(place), tuple(lengths), (1,) * (rank + 1))
+        blocks.append(((tuple(starts), tuple(sizes), tuple(steps)), part, order))
+    return _native.add_blocks_step(_adding(outputs[0]), blocks, False)
 
 
-TABLE: dict[type[Kernel], Callable[[Any, Specs, Specs], Run]] = {
-    k.Pieces: lambda kernel, inputs, outputs: pieces_of(kernel, inputs[0].shape),
+STEPS: dict[type[Kernel], StepMaker] = {
     k.Pad: _pad,
     k.PadGrad: _pad_grad,
+    k.Pieces: lambda kernel, i, o: _native.pieces_step(kernel.axis, kernel.sizes, kernel.keepdims),
     k.Roll: _roll,
-    k.Windows: lambda kernel, i, o: lambda x: x.windows(kernel.axis, kernel.size, kernel.step),
     k.WindowsGrad: _windows_grad,
+}
+
+TABLE: dict[type[Kernel], Builder] = {
+    **{kernel: eager(maker) for kernel, maker in STEPS.items()},
+    k.Pieces: lambda kernel, inputs, outputs: pieces_of(kernel, inputs[0].shape),
+    k.Windows: lambda kernel, i, o: lambda x: x.windows(kernel.axis, kernel.size, kernel.step),
 }
