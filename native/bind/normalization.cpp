@@ -4,7 +4,6 @@
 #include <nanobind/nanobind.h>
 
 #include <utility>
-#include <vector>
 
 #include "bind/conversion.h"
 #include "bind/release.h"
@@ -15,6 +14,8 @@ namespace nb = nanobind;
 
 namespace lumus {
 namespace {
+
+constexpr int kMaxArrays = 5;
 
 // The inputs of a call in order, made dense; those that are not there are skipped.
 class Arguments {
@@ -29,7 +30,7 @@ class Arguments {
 
  private:
   Views inputs_;
-  Array held_[5];
+  Array held_[kMaxArrays];
   int at_ = 0;
 };
 
@@ -44,11 +45,13 @@ class Results {
   Views outputs_;
 };
 
-std::vector<const View*> views_of(const std::vector<Array>& arrays) {
-  std::vector<const View*> views;
-  for (const Array& array : arrays) views.push_back(&array.view);
-  return views;
-}
+// The views of arrays, which somebody else holds.
+struct ViewList {
+  const View* views[kMaxArrays];
+  int count = 0;
+
+  void add(const Array& array) { views[count++] = &array.view; }
+};
 
 class Normalization {
  public:
@@ -118,47 +121,54 @@ class Normalization {
   }
 
   nb::object run(bool has_weight, bool has_bias, nb::args arrays) const {
-    const std::vector<Array> inputs = read(arrays, num_inputs(has_weight, has_bias));
-    const View& x = inputs[0].view;
-    std::vector<Array> results = {make_array(x.dtype, x.rank, x.shape)};
-    while (static_cast<int>(results.size()) < num_outputs()) results.push_back(make_statistics(x));
-    run_released(num_elements(x), [&] {
-      write(has_weight, has_bias, views_of(inputs).data(), views_of(results).data());
-    });
-    return given(results);
+    const ViewList inputs = read(arrays, num_inputs(has_weight, has_bias));
+    const View& x = *inputs.views[0];
+    const int count = num_outputs();
+    Array results[3];
+    results[0] = make_array(x.dtype, x.rank, x.shape);
+    for (int at = 1; at < count; ++at) results[at] = make_statistics(x);
+    const ViewList outputs = list(results, count);
+    run_released(num_elements(x),
+                 [&] { write(has_weight, has_bias, inputs.views, outputs.views); });
+    return given(results, count);
   }
 
   nb::object run_grad(bool has_weight, nb::tuple weight_shape, bool wants_x, bool wants_weight,
                       bool wants_bias, nb::args arrays) const {
-    const std::vector<Array> inputs = read(arrays, num_grad_inputs(has_weight));
-    const View& x = inputs[1].view;
+    const ViewList inputs = read(arrays, num_grad_inputs(has_weight));
+    const View& x = *inputs.views[1];
     std::int64_t sizes[kMaxRank];
     const int rank = read_integers(weight_shape, sizes);
-    std::vector<Array> results;
-    if (wants_x) results.push_back(make_array(x.dtype, x.rank, x.shape));
-    if (wants_weight) results.push_back(make_array(x.dtype, rank, sizes));
-    if (wants_bias) results.push_back(make_array(x.dtype, rank, sizes));
+    Array results[3];
+    int count = 0;
+    if (wants_x) results[count++] = make_array(x.dtype, x.rank, x.shape);
+    if (wants_weight) results[count++] = make_array(x.dtype, rank, sizes);
+    if (wants_bias) results[count++] = make_array(x.dtype, rank, sizes);
+    const ViewList outputs = list(results, count);
     run_released(num_elements(x), [&] {
-      write_grad(has_weight, wants_x, wants_weight, wants_bias, views_of(inputs).data(),
-                 views_of(results).data());
+      write_grad(has_weight, wants_x, wants_weight, wants_bias, inputs.views, outputs.views);
     });
-    return given(results);
+    return given(results, count);
   }
 
  private:
-  static std::vector<Array> read(const nb::args& arrays, int count) {
+  static ViewList read(const nb::args& arrays, int count) {
     if (static_cast<int>(arrays.size()) != count) {
       throw nb::value_error("a normalisation got another number of arrays than it takes");
     }
-    std::vector<Array> inputs;
-    for (nb::handle array : arrays) inputs.push_back(nb::cast<const Array&>(array));
-    return inputs;
+    ViewList views;
+    for (nb::handle array : arrays) views.add(nb::cast<const Array&>(array));
+    return views;
   }
-  static nb::object given(std::vector<Array>& results) {
-    if (results.size() == 1) return nb::cast(std::move(results[0]));
-    nb::list list;
-    for (Array& result : results) list.append(std::move(result));
-    return nb::tuple(list);
+  static ViewList list(const Array* arrays, int count) {
+    ViewList views;
+    for (int at = 0; at < count; ++at) views.add(arrays[at]);
+    return views;
+  }
+  static nb::object given(Array* results, int count) {
+    if (count == 1) return nb::cast(std::move(results[0]));
+    if (count == 2) return nb::make_tuple(std::move(results[0]), std::move(results[1]));
+    return nb::make_tuple(std::move(results[0]), std::move(results[1]), std::move(results[2]));
   }
 
   NormShape shape_of(const View& x) const {

@@ -49,7 +49,11 @@ class Reduction {
 
   Array run1(const Array& input) const {
     const View* const inputs[] = {&input.view};
-    return run_views(inputs, 1);
+    if (compiled_) return run_views(inputs, 1);
+    const View& view = input.view;
+    Array output = make_reduced_array(view.rank, view.shape, axes_, keepdims_, out_dtype_);
+    run_released(num_elements(view), [&] { write(inputs, output.view); });
+    return output;
   }
 
   Array run(nb::list arrays) const {

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "bind/conversion.h"
@@ -15,23 +15,44 @@ namespace nb = nanobind;
 namespace lumus {
 namespace {
 
-std::vector<const View*> views_of(nb::tuple arrays) {
-  std::vector<const View*> views;
-  for (nb::handle array : arrays) views.push_back(&nb::cast<const Array&>(array).view);
-  return views;
+// Views of arrays that somebody else holds; without an allocation for the few of most kernels.
+class ViewList {
+ public:
+  explicit ViewList(std::size_t count) {
+    if (count > kFew) many_.reset(new const View*[count]);
+  }
+  explicit ViewList(const nb::tuple& arrays) : ViewList(arrays.size()) {
+    for (nb::handle array : arrays) add(nb::cast<const Array&>(array));
+  }
+
+  void add(const Array& array) { data()[count_++] = &array.view; }
+  Views get() const { return many_ ? many_.get() : few_; }
+  int count() const { return count_; }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+
+  const View** data() { return many_ ? many_.get() : few_; }
+
+  const View* few_[kFew];
+  std::unique_ptr<const View*[]> many_;
+  int count_ = 0;
+};
+
+void run_checked(const Step& step, const ViewList& inputs, const ViewList& outputs) {
+  const StepTraits& traits = step.traits();
+  if (inputs.count() != traits.num_inputs || outputs.count() != traits.num_outputs) {
+    throw nb::value_error("a step got another number of arrays than it takes");
+  }
+  step.check(inputs.get(), outputs.get());
+  run_released(step.work(inputs.get(), outputs.get()),
+               [&] { step.run(inputs.get(), outputs.get()); });
 }
 
 void run(const Step& step, nb::list inputs, nb::list outputs) {
   // Tuples of our own: another thread may change the lists while the lock is released.
-  const nb::tuple from_arrays(inputs), to_arrays(outputs);
-  const std::vector<const View*> from = views_of(from_arrays), to = views_of(to_arrays);
-  const StepTraits& traits = step.traits();
-  if (static_cast<int>(from.size()) != traits.num_inputs ||
-      static_cast<int>(to.size()) != traits.num_outputs) {
-    throw nb::value_error("a step got another number of arrays than it takes");
-  }
-  step.check(from.data(), to.data());
-  run_released(step.work(from.data(), to.data()), [&] { step.run(from.data(), to.data()); });
+  const nb::tuple from(inputs), to(outputs);
+  run_checked(step, ViewList(from), ViewList(to));
 }
 
 bool may_overwrite(const Step& step, int input) {
@@ -55,26 +76,31 @@ class StepRun {
   }
 
   nb::object run(nb::args arrays) const {
-    const std::vector<const View*> inputs = views_of(arrays);
-    if (static_cast<int>(inputs.size()) != step_->traits().num_inputs) {
-      throw nb::value_error("a step got another number of arrays than it takes");
+    const ViewList inputs(arrays);
+    if (outputs_.size() == 1) return run_into(new_array(outputs_[0]), inputs);
+    ViewList outputs(outputs_.size());
+    nb::object results = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(outputs_.size())));
+    if (!results.is_valid()) throw nb::python_error();
+    for (std::size_t at = 0; at < outputs_.size(); ++at) {
+      nb::object result = new_array(outputs_[at]);
+      outputs.add(*nb::inst_ptr<Array>(result));
+      PyTuple_SET_ITEM(results.ptr(), static_cast<Py_ssize_t>(at), result.release().ptr());
     }
-    std::vector<nb::object> results;
-    std::vector<const View*> outputs;
-    for (const View& output : outputs_) {
-      results.push_back(nb::cast(make_array(output.dtype, output.rank, output.shape)));
-      outputs.push_back(&nb::inst_ptr<Array>(results.back())->view);
-    }
-    step_->check(inputs.data(), outputs.data());
-    run_released(step_->work(inputs.data(), outputs.data()),
-                 [&] { step_->run(inputs.data(), outputs.data()); });
-    if (results.size() == 1) return results[0];
-    nb::list list;
-    for (nb::object& result : results) list.append(std::move(result));
-    return nb::tuple(list);
+    run_checked(*step_, inputs, outputs);
+    return results;
   }
 
  private:
+  static nb::object new_array(const View& like) {
+    return nb::cast(make_array(like.dtype, like.rank, like.shape));
+  }
+  nb::object run_into(nb::object result, const ViewList& inputs) const {
+    ViewList outputs(1);
+    outputs.add(*nb::inst_ptr<Array>(result));
+    run_checked(*step_, inputs, outputs);
+    return result;
+  }
+
   nb::object kept_;
   const Step* step_;
   std::vector<View> outputs_;  // dtypes and shapes
