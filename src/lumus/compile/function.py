@@ -81,7 +81,7 @@ class Variant:
         self._commits = [host.source.commit for host, _ in lowered.hosts]
         program = traced.program
         kept = {capture.var: capture.data for capture in program.captures}
-        self._writes = [
+        self._writes: list[tuple[Any, str, object]] = [
             (kept[write.target], write.op, write.site)
             for write in program.writes
             if write.target in kept
@@ -144,7 +144,7 @@ class _Traced:
         if self.form is LEAF:
             return self._results[0].tensor(tensors, arrays)
         made = iter([result.tensor(tensors, arrays) for result in self._results])
-        return put_together(self.form, lambda: next(made))
+        return put_together(self.form, made.__next__)
 
 
 class _Result:
@@ -311,11 +311,11 @@ class CompiledFunction(Generic[P, R]):
             for label, tensor, (_, _, leaf) in zip(labels, call.tensors, call.key[2], strict=True)
         ]
         following = iter(proxies)
-        args, kwargs = put_together(call.tree, lambda: next(following))
+        args, kwargs = put_together(call.tree, following.__next__)
         mode = MODE.get()
         token = MODE.set(Mode(mode.records, mode.notes_cuts, tracer, mode))
         try:
-            returned = self.function(*args, **kwargs)
+            returned = cast("Callable[..., Any]", self.function)(*args, **kwargs)
             tensors: list[Tensor[Any]] = []
             form = take_apart(returned, tensors)
             places = {id(proxy): at for at, proxy in enumerate(proxies)}
@@ -479,13 +479,11 @@ def compile(
     limit = integer("compile", "max_variants", max_variants)
     if limit < 1:
         raise ArgumentError(f"compile: max_variants must be at least 1, got {max_variants}")
-    options = {
-        "max_variants": limit,
-        "fast_math": flag("compile", "fast_math", fast_math),
-        "freeze": flag("compile", "freeze", freeze),
-    }
-    if function is None:
-        return lambda wrapped: CompiledFunction(wrapped, **options)
-    if not callable(function):
-        raise ArgumentError(f"compile: needs a function, got {type(function).__name__}")
-    return CompiledFunction(function, **options)
+    fast_math, freeze = flag("compile", "fast_math", fast_math), flag("compile", "freeze", freeze)
+
+    def made(wrapped: Callable[..., Any]) -> CompiledFunction[..., Any]:
+        if not callable(wrapped):
+            raise ArgumentError(f"compile: needs a function, got {type(wrapped).__name__}")
+        return CompiledFunction(wrapped, max_variants=limit, fast_math=fast_math, freeze=freeze)
+
+    return made if function is None else made(function)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 from lumus.core.site import INTERNAL_PREFIXES
 from lumus.core.tensor import Tensor
@@ -90,8 +90,8 @@ class Surroundings:
                 pending.extend((f"{name}[{at}]", one) for at, one in enumerate(value))
             elif isinstance(value, dict):
                 pending.extend((f"{name}[{key!r}]", one) for key, one in value.items())
-            elif hasattr(value, "__wrapped__"):
-                pending.append((name, value.__wrapped__))
+            elif not isinstance(value, type) and hasattr(value, "__wrapped__"):
+                pending.append((name, cast("Any", value).__wrapped__))
 
     def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from lumus.core.frozen import frozen
 from lumus.core.tensor import Tensor
@@ -52,12 +52,13 @@ def take_apart(value: Any, tensors: list[Tensor[Any]]) -> Tree:
     if isinstance(value, Tensor):
         tensors.append(value)
         return LEAF
-    kind = value.__class__
+    kind: Any = value.__class__
     if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(kind, "_fields")):
         return Branch(kind, None, tuple([take_apart(item, tensors) for item in value]))
     if kind is dict:
-        items = tuple([take_apart(item, tensors) for item in value.values()])
-        return Branch(dict, tuple(value), items)
+        entries = cast("dict[Any, Any]", value)
+        items = tuple([take_apart(item, tensors) for item in entries.values()])
+        return Branch(dict, tuple(entries), items)
     if kind in CONTAINERS:
         items = tuple([take_apart(item, tensors) for item in CONTAINERS[kind][0](value)])
         return Branch(kind, None, items)

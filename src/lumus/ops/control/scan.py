@@ -53,14 +53,13 @@ def scan(
     output_form: Tree = None
     places = range(steps - 1, -1, -1) if flag("scan", "reverse", reverse) else range(steps)
     for place in places:
-        at = iter([one[place] for one in tensors])
-        given = cast("Inputs", put_together(form, lambda at=at: next(at)))
-        init, output = _pair(function(init, given))
+        given = iter([one[place] for one in tensors])
+        init, output = _pair(function(init, put_together(form, given.__next__)))
         new_form, new_state = _apart(init)
         _check_state(state_form, state, new_form, new_state)
         output_form, made[place] = _apart(output)
     stacked = iter([_stacked(list(column)) for column in zip(*made, strict=True)])
-    return init, cast("Outputs", put_together(output_form, lambda: next(stacked)))
+    return init, cast("Outputs", put_together(output_form, stacked.__next__))
 
 
 def _apart(value: Any) -> tuple[Tree, list[Tensor[Any]]]:
