@@ -62,6 +62,12 @@ def train_digits(
     ] = None,
     output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("runs/digits"),
     pictures: Annotated[bool, typer.Option(help="Draw curves.png and predictions.png.")] = True,
+    compiled: Annotated[
+        bool,
+        typer.Option(
+            "--compile/--no-compile", help="Train with the whole step as one native call."
+        ),
+    ] = True,
 ) -> int:
     """Train a classifier on 1,797 scans of handwritten digits, which are part of the package.
 
@@ -69,7 +75,7 @@ def train_digits(
     output folder. The same options write the same bits, whatever the number of threads. Ctrl-C
     stops after the current batch and keeps what was learnt.
     """
-    options = Options(epochs, batch, rate, seed)
+    options = Options(epochs, batch, rate, seed, compiled)
     options.check()
     if pictures and find_spec("matplotlib") is None:
         raise ArgumentError(

@@ -8,7 +8,7 @@ one of them has changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from lumus.core.site import INTERNAL_PREFIXES
@@ -17,6 +17,7 @@ from lumus.core.watch import CHANGES, Holder
 
 _NUMBERS = (bool, int, float, str, type(None))
 _GONE = object()
+_LONGEST = 40  # characters of a value that is told
 
 
 class Surroundings:
@@ -26,6 +27,8 @@ class Surroundings:
         self._names: list[tuple[str, Callable[[], Any], Any]] = []
         self._holders: list[tuple[str, Holder]] = []
         self._holds: list[tuple[str, Any]] = []
+        self._code_names: set[str] = set()
+        self._attributes: set[tuple[int, str]] = set()
         self._changes = CHANGES.count
         self._look(function, arguments)
 
@@ -41,7 +44,8 @@ class Surroundings:
         return found
 
     def settle(self) -> None:
-        """Remembers what the holders hold now, when the trace is done."""
+        """Remembers what names and holders mean now, when the trace is done."""
+        self._names = [(name, read, read()) for name, read, _ in self._names]
         self._holds = list(self._contents())
         self._changes = CHANGES.count
 
@@ -70,19 +74,19 @@ class Surroundings:
                 yield (f"{label}.{name}" if label else name), value
 
     def _look(self, function: Callable[..., Any], arguments: Iterator[Any]) -> None:
+        """Follows names, closures, methods, containers and the attributes that the code names."""
         seen: set[int] = set()
         pending: list[tuple[str, Any]] = [("", function)]
         pending.extend(("", one) for one in arguments)
+        objects: list[tuple[str, Any]] = []
         while pending:
             name, value = pending.pop()
-            if id(value) in seen:
-                continue
-            seen.add(id(value))
-            if isinstance(value, Holder) and not isinstance(value, type):
+            if id(value) in seen or isinstance(value, (type, ModuleType, Tensor, *_NUMBERS)):
+                pass
+            elif isinstance(value, Holder):
                 self._holders.append((name, value))
             elif isinstance(value, MethodType):
-                pending.append((name, value.__self__))
-                pending.append(("", value.__func__))
+                pending += [(name or "self", value.__self__), ("", value.__func__)]
             elif isinstance(value, FunctionType):
                 if not value.__code__.co_filename.startswith(INTERNAL_PREFIXES):
                     pending.extend(self._of_function(value))
@@ -90,16 +94,39 @@ class Surroundings:
                 pending.extend((f"{name}[{at}]", one) for at, one in enumerate(value))
             elif isinstance(value, dict):
                 pending.extend((f"{name}[{key!r}]", one) for key, one in value.items())
-            elif not isinstance(value, type) and hasattr(value, "__wrapped__"):
+            elif hasattr(value, "__wrapped__"):
                 pending.append((name, cast("Any", value).__wrapped__))
+            elif hasattr(value, "__dict__"):
+                objects.append((name, value))
+            seen.add(id(value))
+            if not pending:  # functions that are known have told which attributes they name
+                pending.extend(self._of_objects(objects))
+
+    def _of_objects(self, objects: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+        """The attributes of plain objects that the code may read, and their methods, each once."""
+        for name, value in objects:
+            for attribute in vars(value):
+                place = (id(value), attribute)
+                if attribute in self._code_names and place not in self._attributes:
+                    self._attributes.add(place)
+                    reader = _attribute_reader(value, attribute)
+                    yield from self._name(f"{name}.{attribute}", reader)
+            for cls in type(value).__mro__:
+                for attribute, found in vars(cls).items():
+                    place = (id(cls), attribute)
+                    is_new = attribute in self._code_names and place not in self._attributes
+                    if is_new and isinstance(found, FunctionType):
+                        self._attributes.add(place)
+                        yield "", found
 
     def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
             yield from self._name(name, _cell_reader(cell))
-        scope = function.__globals__
-        for name in _names_of(function.__code__):
+        scope, names = function.__globals__, _names_of(function.__code__)
+        self._code_names.update(names)
+        for name in names:
             if name in scope:
                 yield from self._name(name, _global_reader(scope, name))
 
@@ -124,6 +151,10 @@ def _global_reader(scope: dict[str, Any], name: str) -> Callable[[], Any]:
     return lambda: scope.get(name, _GONE)
 
 
+def _attribute_reader(value: Any, name: str) -> Callable[[], Any]:
+    return lambda: vars(value).get(name, _GONE)
+
+
 def _names_of(code: CodeType) -> list[str]:
     """Names that a function, and functions written in it, may look up globally."""
     names: list[str] = []
@@ -144,7 +175,8 @@ def _same(now: Any, value: Any) -> bool:
 
 def _told(value: Any) -> str:
     if isinstance(value, _NUMBERS):
-        return repr(value)
+        text = repr(value)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     if value is _GONE:
         return "nothing"
     return f"another {type(value).__name__}"

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lumus.autograd.modes import no_grad
+from lumus.compile.function import compile
 from lumus.core.frozen import frozen
-from lumus.core.kinds import Float
+from lumus.core.kinds import Float, Int
 from lumus.core.tensor import Tensor
 from lumus.data.batches import Batches
 from lumus.data.digits import Labelled, digits
@@ -34,6 +35,7 @@ class Options:
     batch_size: int = 32
     lr: float = 0.003
     seed: int = 0
+    compiles: bool = True
 
     def check(self) -> None:
         """Raises ArgumentError for a value out of range."""
@@ -107,6 +109,7 @@ class Run:
             shuffle=True,
             generator=self.generator,
         )
+        self._step = compile(self._eager_step) if options.compiles else self._eager_step
         self.stopped = False
         self.history: list[Epoch] = []
         self.graph = ""
@@ -136,11 +139,7 @@ class Run:
             if self.stopped:
                 return None
             self.optimizer.lr = self._rate((number - 1) * len(self.batches) + batch - 1)
-            logits = self.model(images)
-            loss = cross_entropy(logits, labels)
-            if not self.graph:
-                self.graph = str(loss.graph())
-            self.optimizer.step(loss.backward())
+            loss, num_right = self._step(images, labels)
             value = loss.item()
             if not math.isfinite(value):
                 raise ArgumentError(
@@ -149,10 +148,21 @@ class Run:
                     hint="use a lower learning rate",
                 )
             total += value * len(labels)
-            right += (logits.detach().argmax(axis=1) == labels).sum().item()
+            right += num_right.item()
             seen += len(labels)
             on_step(Step(number, batch, len(labels), value, right / seen))
         return total / seen, right / seen
+
+    def _eager_step(
+        self, images: Tensor[Float], labels: Tensor[Int]
+    ) -> tuple[Tensor[Float], Tensor[Int]]:
+        """Loss of a batch, and how many were right, before the update of the model."""
+        logits = self.model(images)
+        loss = cross_entropy(logits, labels)
+        if not self.graph:
+            self.graph = str(loss.graph())
+        self.optimizer.step(loss.backward())
+        return loss.detach(), (logits.detach().argmax(axis=1) == labels).sum()
 
     def _rate(self, num_done: int) -> float:
         """The learning rate after that many batches: half a cosine, from `lr` down to almost 0."""
