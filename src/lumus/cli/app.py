@@ -64,9 +64,7 @@ def train_digits(
     pictures: Annotated[bool, typer.Option(help="Draw curves.png and predictions.png.")] = True,
     compiled: Annotated[
         bool,
-        typer.Option(
-            "--compile/--no-compile", help="Train with the whole step as one native call."
-        ),
+        typer.Option("--compile/--no-compile", help="Run each step as one native call."),
     ] = True,
 ) -> int:
     """Train a classifier on 1,797 scans of handwritten digits, which are part of the package.
