@@ -14,14 +14,31 @@ Arrays = dict[str, Any]
 class Case:
     """`calls` operations make up one call of the case.
 
-    `target` is a ratio of times (or of memory).
+    `target` is the ratio of times that is aimed at: to PyTorch's, or to those of the peers named.
     """
 
     name: str
     what: str
-    target: float
+    target: float | dict[str, float]
     calls: int = 1
     relative_error: float = 1e-4
+
+    @property
+    def is_compiled(self) -> bool:
+        return self.name.startswith("compiled_")
+
+    @property
+    def is_step(self) -> bool:
+        return self.base.startswith("step_")
+
+    @property
+    def base(self) -> str:
+        """The name under which the libraries have the case, in all variants."""
+        return self.name.removeprefix("compiled_")
+
+    @property
+    def aims(self) -> dict[str, float]:
+        return self.target if isinstance(self.target, dict) else {"torch": self.target}
 
 
 CASES = [
@@ -82,6 +99,51 @@ CASES = [
     Case("step_lenet", "training step LeNet, batch 64, Adam", 1.5, relative_error=1e-3),
     Case("step_resnet", "training step ResNet-8, batch 32, SGD", 1.0, relative_error=1e-3),
     Case("step_gpt", "training step GPT 4x128, 16x64 tokens, AdamW", 1.0, relative_error=1e-3),
+    Case(
+        "compiled_step_mlp",
+        "training step MLP 784-256-128-10, batch 64, Adam, compiled",
+        {"jax": 1.7, "torch": 3.5},
+        relative_error=1e-3,
+    ),
+    Case(
+        "compiled_step_tiny",
+        "training step MLP 16-32-32-1, batch 32, SGD, compiled",
+        {"jax": 2.5, "torch": 18.0},
+        relative_error=1e-3,
+    ),
+    Case(
+        "compiled_step_lenet",
+        "training step LeNet, batch 64, Adam, compiled",
+        {"torch": 2.2},
+        relative_error=1e-3,
+    ),
+    Case(
+        "compiled_step_resnet",
+        "training step ResNet-8, batch 32, SGD, compiled",
+        {"torch_compile": 1.4},
+        relative_error=1e-3,
+    ),
+    Case(
+        "compiled_step_gpt",
+        "training step GPT 4x128, 16x64 tokens, AdamW, compiled",
+        {"torch_fused": 1.3},
+        relative_error=1e-3,
+    ),
+    Case(
+        "compiled_infer_mlp",
+        "inference MLP 784-256-128-10, batch 1, compiled",
+        {"torch": 5.0, "numpy": 1.5},
+    ),
+    Case("compiled_infer_gpt", "inference GPT 4x128, one sequence of 64, compiled", {"torch": 1.3}),
+    Case("compiled_infer_lenet", "inference LeNet, batch 1, compiled", {"torch": 2.0}),
+    Case("compiled_gelu_chain", "gelu(x*w+b)*s, 10^6 floats, compiled", {"jax": 1.0}),
+    Case(
+        "compiled_chain",
+        "chain of 100 small ops, forward + backward, per op, compiled",
+        {"jax": 1.0},
+        calls=100,
+    ),
+    Case("compiled_adam", "Adam update of 10^7 parameters, compiled", {}),
 ]
 
 # Function of nn.functional, its arguments, shape and the factor by which lengths change.
@@ -160,6 +222,6 @@ def inputs(name: str) -> Arrays:
         return {"x": normal(*shape), "grad": normal(*pooled)}
     if name == "adam":
         return {"p": normal(10_000_000), "g": normal(10_000_000)}
-    if name.startswith(("step_", *LAYERS)):
+    if name.startswith(("step_", "infer_", *LAYERS)):
         return {}  # benchmarks.trainings and benchmarks.layers make them
     return {"x": normal(4096, 1024)}

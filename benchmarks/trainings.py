@@ -78,3 +78,8 @@ def batches(name: str) -> list[tuple[Any, Any]]:
             shape = {"mlp": (64, 784), "lenet": (64, 1, 28, 28), "resnet": (32, 3, 32, 32)}[name]
             made.append((normal(*shape), random.integers(0, 10, shape[0])))
     return made
+
+
+def example(name: str) -> Any:
+    """One example for inference."""
+    return batches(name)[0][0][:1].copy()

@@ -1,6 +1,8 @@
 """One process, one library: sets up a case and times it when asked, over lines of JSON.
 
-{"setup": "softmax"}    {"time": 0.2}    {"quit": true}
+{"ready": true}    {"setup": "softmax", "calls": 1}    {"time": 0.2}    {"quit": true}
+
+The result that is compared is that of the last of `calls`; the first of them is timed alone.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def calls_within(call: Any, finish: Any, seconds: float) -> tuple[int, float]:
     return count, time.perf_counter() - begin
 
 
-def main(library: str, threads: int) -> None:
+def main(library: str, variant: str, threads: int) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints must not break the protocol
     module = importlib.import_module(f"benchmarks.peers.{library}_cases")
@@ -52,10 +54,15 @@ def main(library: str, threads: int) -> None:
         if "quit" in request:
             break
         if "setup" in request:
-            call, finish = module.make(request["setup"], inputs(request["setup"]))
-            reply["result"] = finish(call())
+            call, finish = module.make(request["setup"], inputs(request["setup"]), variant)
+            begin = time.perf_counter()
+            result = finish(call())
+            reply["first"] = time.perf_counter() - begin
+            for _ in range(1, request["calls"]):
+                result = finish(call())
+            reply["result"] = result
             calls_within(call, finish, 0.05)
-        else:
+        elif "time" in request:
             count, seconds = calls_within(call, finish, request["time"])
             reply["seconds"] = seconds / count
         reply["peak_mb"] = peak_megabytes()
@@ -64,4 +71,4 @@ def main(library: str, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,4 +1,7 @@
-"""The cases in lumus. `make(name, arrays)` returns (call, number): run once, and what came out."""
+"""The cases in lumus. `make` returns (call, number): run once, and what came out.
+
+Variants: `eager`, and `compiled` for the cases that are compiled.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,21 @@ def start(threads: int) -> None:
     lm.set_num_threads(threads)
 
 
-def make(name: str, arrays: dict[str, Any]) -> Made:
-    if name.startswith("step_"):
-        return lumus_trainings.make(name.removeprefix("step_"))
+def make(name: str, arrays: dict[str, Any], variant: str) -> Made:
+    if name.startswith(("step_", "infer_")):
+        return lumus_trainings.make(name.removeprefix("step_"), compiled=variant == "compiled")
     if name.startswith(LAYERS):
         return lumus_layers.make(name)
     tensors = {key: lm.tensor(value) for key, value in arrays.items()}
     if name in ("add_no_grad", "add_grad"):
         return _add(tensors, with_grad=name == "add_grad")
+    wrapped: Callable[[Any], Any] = (
+        lm.compile if variant == "compiled" else lambda function: function
+    )
+    if name == "gelu_chain":
+        return _gelu_chain(wrapped, **tensors)
     if name == "chain":
-        return _chain(tensors["a"].requires_grad_())
+        return _chain(wrapped, tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
     if name.startswith("unary_"):
@@ -37,7 +45,7 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
     if name.startswith("loss_"):
         return _cross_entropy(tensors)
     if name == "adam":
-        return _adam(tensors)
+        return _adam(wrapped, tensors)
     call = _plain(name, tensors)
 
     def run() -> Any:
@@ -58,9 +66,6 @@ LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
 
 
 def _plain(name: str, t: dict[str, Any]) -> Callable[[], Any]:
-    if name == "gelu_chain":
-        x, w, b, s = t["x"], t["w"], t["b"], t["s"]
-        return lambda: (x * w + b).gelu("tanh") * s
     if name.startswith("matmul"):
         a, b = t["a"], t["b"]
         return lambda: a @ b
@@ -88,15 +93,26 @@ def _add(t: dict[str, Any], *, with_grad: bool) -> Made:
     return call, lambda result: float(result[0])
 
 
-def _chain(leaf: Any) -> Made:
-    def call() -> Any:
-        x = leaf
-        for _ in range(50):
-            x = x.tanh()
-            x = x * 1.01
-        return x.sum().backward()[leaf]
+def _gelu_chain(wrapped: Callable[[Any], Any], x: Any, w: Any, b: Any, s: Any) -> Made:
+    run = wrapped(lambda x, w, b, s: (x * w + b).gelu("tanh") * s)
 
-    return call, lambda result: float(result[0])
+    def call() -> Any:
+        with lm.no_grad():
+            return run(x, w, b, s)
+
+    return call, lambda result: float(result[0, 0])
+
+
+def _chain(wrapped: Callable[[Any], Any], leaf: Any) -> Made:
+    def gradient(x: Any) -> Any:
+        y = x
+        for _ in range(50):
+            y = y.tanh()
+            y = y * 1.01
+        return y.sum().backward()[x]
+
+    run = wrapped(gradient)
+    return lambda: run(leaf), lambda result: float(result[0])
 
 
 def _softmax(t: dict[str, Any]) -> Made:
@@ -138,14 +154,15 @@ def _norm(name: str, t: dict[str, Any]) -> Made:
     return lambda: run().backward(grad), lambda store: float(store[weight][0])
 
 
-def _adam(t: dict[str, Any]) -> Made:
-    parameter = lm.nn.Parameter(t["p"])
+def _adam(wrapped: Callable[[Any], Any], t: dict[str, Any]) -> Made:
+    parameter, grad = lm.nn.Parameter(t["p"]), t["g"]
     optimizer = lm.optim.Adam([parameter], lr=1e-3)
-    store = lm.GradStore()
 
-    def call() -> Any:
-        store.replace(parameter, t["g"])
+    def update(grad: Any) -> Any:
+        store = lm.GradStore()
+        store.replace(parameter, grad)
         optimizer.step(store)
         return parameter
 
-    return call, lambda result: float(result.detach()[0])
+    run = wrapped(update)
+    return lambda: run(grad), lambda result: float(result.detach()[0])

@@ -1,8 +1,9 @@
-"""The trainings in lumus. `make(name)` returns (call, number): one step, and its loss."""
+"""The trainings and inferences in lumus. `make` returns (call, number): one step, and its loss."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import lumus as lm
@@ -14,11 +15,15 @@ from benchmarks.trainings import (
     TRAININGS,
     VOCABULARY,
     WIDTH,
+    Training,
     batches,
+    example,
     weight,
 )
 from lumus import nn
 from lumus.nn import functional
+
+Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
 
 class Convolution(nn.Module):
@@ -54,8 +59,8 @@ class Block(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.qkv, self.proj = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.norm1, self.qkv = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH)
+        self.proj, self.norm2 = nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH)
         self.widen, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
 
     def forward(self, x: Any) -> Any:
@@ -68,11 +73,11 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, depth: int = DEPTH) -> None:
         super().__init__()
         self.token_embedding = nn.Embedding(VOCABULARY, WIDTH)
         self.place_embedding = nn.Embedding(CONTEXT, WIDTH)
-        self.blocks = nn.Sequential(*[Block() for _ in range(DEPTH)])
+        self.blocks = nn.Sequential(*[Block() for _ in range(depth)])
         self.norm = nn.LayerNorm(WIDTH)
         self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
         self.places = lm.arange(CONTEXT)
@@ -120,24 +125,57 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def make(name: str) -> tuple[Callable[[], Any], Callable[[Any], float]]:
-    model, how = MODELS[name](), TRAININGS[name]
-    for key, parameter in model.named_parameters():
-        parameter.detach().copy_(lm.tensor(weight(key, parameter.shape)))
+def load(model: nn.Module, arrays: Iterable[Any]) -> nn.Module:
+    """The model with these values in its parameters, which are in the order of their layers."""
+    for parameter, array in zip(model.parameters(), arrays, strict=True):
+        if parameter.shape != array.shape:
+            raise ValueError(f"a parameter of {parameter.shape} cannot hold {array.shape}")
+        parameter.detach().copy_(lm.tensor(array))
+    return model
+
+
+def training_step(model: nn.Module, how: Training, *, compiled: bool) -> Callable[[Any, Any], Any]:
+    """A step on a batch, which returns its loss: forward, backward and the optimiser's update."""
     optimizer = getattr(lm.optim, how.optimizer)(model.parameters(), **how.settings)
     loss_of = getattr(functional, how.loss)
-    made = [(lm.tensor(x), lm.tensor(y)) for x, y in batches(name)]
-    count = 0
 
-    def step() -> Any:
-        nonlocal count
-        x, y = made[count % len(made)]
-        count += 1
+    def step(x: Any, y: Any) -> Any:
         scores = model(x)
-        if name == "gpt":
-            scores, y = scores.reshape(-1, VOCABULARY), y.reshape(-1)
+        if scores.ndim > 2:  # one row for each token
+            scores, y = scores.reshape(-1, scores.shape[-1]), y.reshape(-1)
         loss = loss_of(scores, y)
         optimizer.step(loss.backward())
         return loss.detach()
 
-    return step, float
+    return lm.compile(step) if compiled else step
+
+
+def inference(model: nn.Module, *, compiled: bool) -> Callable[[Any], Any]:
+    """The scores of a batch; of the last token, if it is text. Compiled: with fixed weights."""
+    model.eval()
+
+    def scores(x: Any) -> Any:
+        y = model(x)
+        return y[:, -1] if y.ndim > 2 else y
+
+    run = lm.compile(scores, freeze=True) if compiled else scores
+
+    def call(x: Any) -> Any:
+        with lm.no_grad():
+            return run(x)
+
+    return call
+
+
+def make(name: str, *, compiled: bool) -> Made:
+    """The training or, if the name begins with `infer_`, the inference of one example."""
+    kind = name.removeprefix("infer_")
+    model = MODELS[kind]()
+    load(model, [weight(key, parameter.shape) for key, parameter in model.named_parameters()])
+    if kind != name:
+        x = lm.tensor(example(kind))
+        run = inference(model, compiled=compiled)
+        return lambda: run(x), lambda scores: float(scores.square().sum())
+    step = training_step(model, TRAININGS[name], compiled=compiled)
+    made = itertools.cycle([(lm.tensor(x), lm.tensor(y)) for x, y in batches(name)])
+    return lambda: step(*next(made)), float

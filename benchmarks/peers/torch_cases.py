@@ -1,4 +1,8 @@
-"""The cases in PyTorch, eager, with its default optimisers: as most users write it."""
+"""The cases in PyTorch. `make` returns (call, number): run once, and what came out.
+
+Variants: `eager` has the default optimisers, as most users write it; `fused` the fused ones;
+`compiled` these and torch.compile.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +21,21 @@ def start(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def make(name: str, arrays: dict[str, Any]) -> Made:
-    if name.startswith("step_"):
-        return torch_trainings.make(name.removeprefix("step_"))
+def make(name: str, arrays: dict[str, Any], variant: str) -> Made:
+    if name.startswith(("step_", "infer_")):
+        return torch_trainings.make(name.removeprefix("step_"), variant)
     if name.startswith(LAYERS):
         return torch_layers.make(name)
     tensors = {key: torch.from_numpy(value) for key, value in arrays.items()}
     if name in ("add_no_grad", "add_grad"):
         return _add(tensors, with_grad=name == "add_grad")
+    wrapped: Callable[[Any], Any] = (
+        torch.compile if variant == "compiled" else lambda function: function
+    )
+    if name == "gelu_chain":
+        return _gelu_chain(wrapped, **tensors)
     if name == "chain":
-        return _chain(tensors["a"].requires_grad_())
+        return _chain(wrapped, tensors["a"].requires_grad_())
     if name == "softmax":
         return _softmax(tensors)
     if name.startswith("unary_"):
@@ -38,7 +47,7 @@ def make(name: str, arrays: dict[str, Any]) -> Made:
     if name.startswith("loss_"):
         return _cross_entropy(tensors)
     if name == "adam":
-        return _adam(tensors)
+        return _adam(tensors, fused=None if variant == "eager" else True)
     call = torch.no_grad()(_plain(name, tensors))
     return call, lambda result: result.reshape(-1)[0].item()
 
@@ -54,9 +63,6 @@ LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
 
 
 def _plain(name: str, t: dict[str, Any]) -> Callable[[], Any]:
-    if name == "gelu_chain":
-        x, w, b, s = t["x"], t["w"], t["b"], t["s"]
-        return lambda: torch.nn.functional.gelu(x * w + b, approximate="tanh") * s
     if name.startswith("matmul"):
         a, b = t["a"], t["b"]
         return lambda: a @ b
@@ -85,14 +91,23 @@ def _add(t: dict[str, Any], *, with_grad: bool) -> Made:
     return call, lambda result: result[0].item()
 
 
-def _chain(leaf: Any) -> Made:
-    def call() -> Any:
-        leaf.grad = None
-        x = leaf
+def _gelu_chain(wrapped: Callable[[Any], Any], x: Any, w: Any, b: Any, s: Any) -> Made:
+    run = wrapped(lambda x, w, b, s: torch.nn.functional.gelu(x * w + b, approximate="tanh") * s)
+    return torch.no_grad()(lambda: run(x, w, b, s)), lambda result: result[0, 0].item()
+
+
+def _chain(wrapped: Callable[[Any], Any], leaf: Any) -> Made:
+    def total(x: Any) -> Any:
         for _ in range(50):
             x = torch.tanh(x)
             x = x * 1.01
-        x.sum().backward()
+        return x.sum()
+
+    run = wrapped(total)
+
+    def call() -> Any:
+        leaf.grad = None
+        run(leaf).backward()
         return leaf.grad
 
     return call, lambda result: result[0].item()
@@ -166,10 +181,10 @@ def _norm(name: str, t: dict[str, Any]) -> Made:
     return call, lambda grad: grad[0].item()
 
 
-def _adam(t: dict[str, Any]) -> Made:
+def _adam(t: dict[str, Any], *, fused: bool | None) -> Made:
     parameter = t["p"].requires_grad_()
     parameter.grad = t["g"]
-    optimizer = torch.optim.Adam([parameter], lr=1e-3)
+    optimizer = torch.optim.Adam([parameter], lr=1e-3, fused=fused)
 
     def call() -> Any:
         optimizer.step()

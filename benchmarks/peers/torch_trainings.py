@@ -1,7 +1,8 @@
-"""The trainings in PyTorch, eager, with its default optimisers: as most users write them."""
+"""The trainings and inferences in PyTorch. `make` returns (call, number)."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,11 @@ from benchmarks.trainings import (
     VOCABULARY,
     WIDTH,
     batches,
+    example,
     weight,
 )
+
+Made = tuple[Callable[[], Any], Callable[[Any], float]]
 
 
 class Convolution(nn.Module):
@@ -55,8 +59,8 @@ class Block(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.qkv, self.proj = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.norm1, self.qkv = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH)
+        self.proj, self.norm2 = nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH)
         self.widen, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
 
     def forward(self, x: Any) -> Any:
@@ -121,27 +125,58 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def make(name: str) -> tuple[Callable[[], Any], Callable[[Any], float]]:
-    model, how = MODELS[name](), TRAININGS[name]
+def make(name: str, variant: str) -> Made:
+    """The training or, if the name begins with `infer_`, the inference of one example.
+
+    `eager` has the default optimisers, as most users write it; `fused` and `compiled` have the
+    fused ones, and `compiled` compiles the model with its loss.
+    """
+    kind = name.removeprefix("infer_")
+    model = MODELS[kind]()
     with torch.no_grad():
         for key, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(weight(key, tuple(parameter.shape))))
-    optimizer = getattr(torch.optim, how.optimizer)(model.parameters(), **how.settings)
-    loss_of = getattr(functional, how.loss)
-    made = [(torch.from_numpy(x), torch.from_numpy(y)) for x, y in batches(name)]
-    count = 0
+    return _training(kind, model, variant) if kind == name else _inference(kind, model, variant)
+
+
+def _training(name: str, model: nn.Module, variant: str) -> Made:
+    how = TRAININGS[name]
+    fused = None if variant == "eager" else True
+    optimizer = getattr(torch.optim, how.optimizer)(model.parameters(), **how.settings, fused=fused)
+    loss_function = getattr(functional, how.loss)
+
+    def loss_of(x: Any, y: Any) -> Any:
+        scores = model(x)
+        if scores.ndim > 2:  # one row for each token
+            scores, y = scores.reshape(-1, scores.shape[-1]), y.reshape(-1)
+        return loss_function(scores, y)
+
+    if variant == "compiled":
+        loss_of = torch.compile(loss_of, dynamic=False)
+    made = itertools.cycle([(torch.from_numpy(x), torch.from_numpy(y)) for x, y in batches(name)])
 
     def step() -> Any:
-        nonlocal count
-        x, y = made[count % len(made)]
-        count += 1
         optimizer.zero_grad()
-        scores = model(x)
-        if name == "gpt":
-            scores, y = scores.reshape(-1, VOCABULARY), y.reshape(-1)
-        loss = loss_of(scores, y)
+        loss = loss_of(*next(made))
         loss.backward()
         optimizer.step()
         return loss.detach()
 
     return step, float
+
+
+def _inference(name: str, model: nn.Module, variant: str) -> Made:
+    model.eval()
+    x = torch.from_numpy(example(name))
+
+    def scores(x: Any) -> Any:
+        y = model(x)
+        return y[:, -1] if y.ndim > 2 else y
+
+    run = torch.compile(scores, dynamic=False) if variant == "compiled" else scores
+
+    def call() -> Any:
+        with torch.inference_mode():
+            return run(x)
+
+    return call, lambda result: result.square().sum().item()
