@@ -515,3 +515,18 @@ def test_custom_ops_are_called_back() -> None:
         assert (value.item(), slope.tolist()) == (9.0, [3.0, 12.0])
     assert len(calls) == 3  # once on ones, to learn the result's spec
     assert "called back" in compiled.explain(lm.tensor([1.0, 2.0]))
+
+
+def test_sizes_that_may_vary_do_not_count_and_the_oldest_go() -> None:
+    compiled = lm.compile(lambda x, y: (x + y).sum(axis=0), dynamic={"x": 0, "y": 0})
+    for size in range(1, 41):
+        x = lm.ones((size, 2))
+        assert compiled(x, x).tolist() == [2.0 * size] * 2
+    assert len(compiled.cache_info().variants) == 32
+    assert compiled(lm.ones((3, 2)), lm.ones((3, 2))).tolist() == [6.0, 6.0]
+    for width in range(3, 10):
+        compiled(lm.ones((2, width)), lm.ones((2, width)))
+    with pytest.raises(TraceError, match="specialised for the 9th time"):
+        compiled(lm.ones((2, 10)), lm.ones((2, 10)))
+    with pytest.raises(Exception, match="no axis 0 that could vary"):
+        compiled(lm.ones(()), lm.ones(()))

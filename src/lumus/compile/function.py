@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from weakref import ref
@@ -35,6 +36,11 @@ from lumus.trace.value import Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+MAX_SIZES = 32
+"""How many sizes of axes that may vary are kept."""
+
+_clock = itertools.count()
 
 
 class _Call:
@@ -76,6 +82,7 @@ class Variant:
         self.traced = traced
         self.info = info
         self.lowered = lowered
+        self.used = next(_clock)  # when it ran last, in calls of all compiled functions
         self._run = lowered.executable.run
         self._hosts = [(host.source.values, array) for host, array in lowered.hosts]
         self._commits = [host.source.commit for host, _ in lowered.hosts]
@@ -110,6 +117,7 @@ class Variant:
         for place, write in self._writes_of_arguments:
             data[place].note_write(write.op, write.site)
         self.info.num_calls += 1
+        self.used = next(_clock)
         return self.traced.results(tensors, results)
 
 
@@ -185,15 +193,23 @@ class CompiledFunction(Generic[P, R]):
     """A function that runs as native plans; made by `compile`."""
 
     def __init__(
-        self, function: Callable[P, R], *, max_variants: int, fast_math: bool, freeze: bool
+        self,
+        function: Callable[P, R],
+        *,
+        max_variants: int,
+        dynamic: Mapping[str, int],
+        fast_math: bool,
+        freeze: bool,
     ) -> None:
         self.function = function
         self.name: str = getattr(function, "__name__", type(function).__name__)
         self._max_variants = max_variants
+        self._dynamic = dict(dynamic)
         self._fast_math = fast_math
         self._freeze = freeze
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
+        self._families: dict[Any, Any] = {}  # of keys, if sizes may vary
         self._plain: dict[tuple[Any, ...], Variant] = {}  # the last one of plain calls
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
@@ -273,15 +289,16 @@ class CompiledFunction(Generic[P, R]):
             return self._specialised(call)
 
     def _specialised(self, call: _Call) -> Variant:
-        known = self._variants.setdefault(call.key, [])
+        known = self._variants.get(call.key, [])
         for variant in known:  # another thread may have made it
             if variant.traced.difference() is None:
                 return variant
         info = VariantInfo(self.name, self._signature(call), self._reason(call, known))
-        if len(self._infos) >= self._max_variants:
+        self._forget_sizes(call)
+        if self._counted(call) >= self._max_variants:
             raise TraceError(
-                f"compile: {self.name} would be specialised for the {len(self._infos) + 1}th time "
-                f"({info.reason}); {self.cache_info()}",
+                f"compile: {self.name} would be specialised for the {self._max_variants + 1}th "
+                f"time ({info.reason}); {self.cache_info()}",
                 hint="keep shapes and Python values the same (a last batch can be left out), give "
                 "numbers that change as tensors, or raise max_variants",
             )
@@ -298,13 +315,54 @@ class CompiledFunction(Generic[P, R]):
         info.arena_bytes = lowered.memory.arena_bytes
         info.naive_bytes = lowered.memory.naive_bytes
         variant = Variant(call, traced, lowered, info)
-        known.append(variant)
+        self._variants.setdefault(call.key, []).append(variant)
         self._infos.append(info)
         return variant
 
+    # Sizes that may vary --------------------------------------------------------------------------
+
+    def _family(self, call: _Call) -> Any:
+        """What calls have in common that differ only in sizes which may vary."""
+        labels = self._labels(call)
+        kinds: list[Any] = []
+        for label, (spec, layout, leaf) in zip(labels, call.key[2], strict=True):
+            axis = self._dynamic.get(label)
+            if axis is None:
+                kinds.append((spec, layout, leaf))
+                continue
+            if not -spec.ndim <= axis < spec.ndim:
+                raise ArgumentError(
+                    f"compile: {label} has shape {spec.shape}, so no axis {axis} that could vary"
+                )
+            shape = list(spec.shape)
+            shape[axis] = -1
+            kinds.append((tuple(shape), spec.dtype, spec.device, leaf))
+        return (call.tree, call.key[1], tuple(kinds))
+
+    def _counted(self, call: _Call) -> int:
+        """How many variants there are, those that differ in such sizes from each other as one."""
+        if not self._dynamic:
+            return len(self._infos)
+        families = set(self._families.values()) - {self._family(call)}
+        return len(families)
+
+    def _forget_sizes(self, call: _Call) -> None:
+        """Makes room for one more size: the one of the family that was used longest ago goes."""
+        if not self._dynamic:
+            return
+        family = self._family(call)
+        alike = [key for key, other in self._families.items() if other == family]
+        if len(alike) >= MAX_SIZES:
+            oldest = min(alike, key=lambda key: max(v.used for v in self._variants[key]))
+            gone = self._variants.pop(oldest)
+            del self._families[oldest]
+            self._plain.clear()
+            self._infos = [one for one in self._infos if all(one is not v.info for v in gone)]
+        self._families[call.key] = family
+
     def _trace(self, call: _Call) -> _Traced:
         surroundings = Surroundings(self.function, call.statics())
-        tracer = ProgramTracer(surroundings.labels())
+        tracer = ProgramTracer()
         labels = self._labels(call)
         proxies = [
             _proxy(tracer, self.name, label, tensor, leaf)
@@ -323,7 +381,7 @@ class CompiledFunction(Generic[P, R]):
             computed = [
                 one for one, result in zip(tensors, results, strict=True) if result.is_computed
             ]
-            program = tracer.program(self.name, computed)
+            program = tracer.program(self.name, computed, surroundings.labels())
         finally:
             MODE.reset(token)
             tracer.close()
@@ -426,7 +484,11 @@ CONTAINERS[GradStore] = (_pairs_of, _store_of)
 def compile(function: Callable[P, R], /) -> CompiledFunction[P, R]: ...
 @overload
 def compile(
-    *, max_variants: int = 8, fast_math: bool = False, freeze: bool = False
+    *,
+    max_variants: int = 8,
+    dynamic: Mapping[str, int] | None = None,
+    fast_math: bool = False,
+    freeze: bool = False,
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 @overload
 def compile(
@@ -434,6 +496,7 @@ def compile(
     /,
     *,
     max_variants: int = 8,
+    dynamic: Mapping[str, int] | None = None,
     fast_math: bool = False,
     freeze: bool = False,
 ) -> CompiledFunction[P, R]: ...
@@ -442,6 +505,7 @@ def compile(
     /,
     *,
     max_variants: int = 8,
+    dynamic: Mapping[str, int] | None = None,
     fast_math: bool = False,
     freeze: bool = False,
 ) -> Any:
@@ -456,7 +520,9 @@ def compile(
     or enclosed number, an attribute of a module, train or eval mode), it is traced again. Reading
     a value inside (``if loss > 1``, ``.item()``) raises TraceError.
 
-    `max_variants` is how many specialisations there may be. `fast_math` allows that sums and
+    `max_variants` is how many specialisations there may be. `dynamic` names arguments with an axis
+    whose length varies, ``{"x": 0}``: each length has a plan of its own, which does not count; the
+    32 used last are kept. `fast_math` allows that sums and
     products are reordered. `freeze` builds the values of parameters in, for inference.
 
     Called while another function is traced, or with another interpreter in force, the function runs
@@ -481,9 +547,13 @@ def compile(
         raise ArgumentError(f"compile: max_variants must be at least 1, got {max_variants}")
     fast_math, freeze = flag("compile", "fast_math", fast_math), flag("compile", "freeze", freeze)
 
+    axes = {name: integer("compile", "dynamic", axis) for name, axis in (dynamic or {}).items()}
+
     def made(wrapped: Callable[..., Any]) -> CompiledFunction[..., Any]:
         if not callable(wrapped):
             raise ArgumentError(f"compile: needs a function, got {type(wrapped).__name__}")
-        return CompiledFunction(wrapped, max_variants=limit, fast_math=fast_math, freeze=freeze)
+        return CompiledFunction(
+            wrapped, max_variants=limit, dynamic=axes, fast_math=fast_math, freeze=freeze
+        )
 
     return made if function is None else made(function)

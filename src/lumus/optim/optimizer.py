@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -238,6 +238,13 @@ class Optimizer(ABC):
         spec = spec_of((count,), _state_dtype(parameter), parameter.device)
         numbers: Tensor[Float] = new_tensor(tracer.host(source, spec), spec)
         return source, tuple([numbers[place] for place in range(count)])
+
+    def watched(self) -> Iterator[tuple[str, Any]]:
+        """(name, tensor) of the state: ``m[3]`` is that of parameter 3."""
+        for place, state in self.state.items():
+            for name, value in state.items():
+                if isinstance(value, Tensor):
+                    yield f"{name}[{place}]", value
 
     # State ----------------------------------------------------------------------------------------
 

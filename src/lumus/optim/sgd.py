@@ -13,13 +13,13 @@ from lumus.optim.optimizer import Optimizer, Parameters, check_number
 
 @lru_cache(maxsize=64)
 def _plain(decay: float) -> Expression:
-    return expression(lambda p, g, lr: p - lr * (g + decay * p))
+    return expression(lambda p, g, lr: p - lr * (g + decay * p if decay else g))
 
 
 @lru_cache(maxsize=64)
 def _with_momentum(decay: float, momentum: float, nesterov: bool) -> Expression:
     def rule(p: Any, buffer: Any, g: Any, lr: Any, share: Any) -> Any:
-        change = g + decay * p
+        change = g + decay * p if decay else g
         buffer = momentum * buffer + share * change
         return p - lr * (change + momentum * buffer if nesterov else buffer), buffer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakSet
 
@@ -40,15 +40,14 @@ class _Captured:
 class ProgramTracer(Tracer):
     """Builds a `Program`. Tensors that existed before are captured when they are first met.
 
-    `labels` names arrays (by identity) that the user has names for.
+    The program names those (by the identity of their arrays) that its user has names for.
     """
 
-    def __init__(self, labels: dict[int, str] | None = None) -> None:
+    def __init__(self) -> None:
         self.equations: list[Equation] = []
         self.hosts: list[HostInput] = []
         self.guards: list[Guard] = []
         self._inputs: list[tuple[Value, Var]] = []
-        self._labels = labels or {}
         self._captured: dict[int, _Captured] = {}  # by the identity of the array
         self._windows: dict[Any, _Captured] = {}  # by where the array lies
         self._made: list[Capture] = []
@@ -129,8 +128,13 @@ class ProgramTracer(Tracer):
         found = self._captured.get(id(data))
         return (found or self._capture(data, tensor.spec)).value
 
-    def program(self, name: str, outputs: list[Tensor[Any]]) -> Program:
-        """The program so far, with the results that these tensors have now."""
+    def program(self, name: str, outputs: list[Tensor[Any]], labels: Mapping[int, str]) -> Program:
+        """The program so far, with the results that these tensors have now.
+
+        `labels` are names of captured arrays, by their identity.
+        """
+        for identity, one in self._captured.items():
+            one.var.label = one.var.label or labels.get(identity, "")
         results = [self.value_of(tensor).current() for tensor in outputs]
         captured = list(self._windows.values())
         captures = [Capture(one.var, one.array, one.is_constant) for one in captured]
@@ -207,7 +211,7 @@ class ProgramTracer(Tracer):
             for other in self._windows.values():
                 if other.value.buffer.written and _share_memory(array, other.array):
                     raise _shared(spec, other.value.spec)
-            var = Var(spec, self._labels.get(id(array), ""))
+            var = Var(spec)
             value = Value(self, Buffer(var), spec, layout_of(spec.shape, array.strides))
             found = self._windows[place] = _Captured(array, value, array.readonly)
         # Under this array too, which must live as long as its identity is a key.
