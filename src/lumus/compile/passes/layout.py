@@ -12,12 +12,9 @@ moved through reductions.
 
 from __future__ import annotations
 
-from typing import Any
-
-from lumus.compile.passes.views import is_view
+from lumus.compile.passes.views import Layouts
 from lumus.core import kernels as k
 from lumus.trace.program import Equation, Program, Var
-from lumus.trace.value import layout_of, view_layouts
 
 
 def layout(program: Program) -> Program:
@@ -39,7 +36,7 @@ class _State:
     def __init__(self, program: Program) -> None:
         self.makers: dict[Var, Equation] = program.makers()
         self.uses = program.uses()
-        self.layouts = layouts_of(program)
+        self.layouts = Layouts(program)
 
     def with_flag(self, one: Equation, kernel: k.MatMul) -> Equation:
         """The product that reads its second operand as it was before it was transposed."""
@@ -77,7 +74,7 @@ class _State:
 
         Its other operands have one element, so that they fit any shape.
         """
-        if not isinstance(one.kernel, k.Elementwise | k.Cast) or len(one.outputs) > 1:
+        if not isinstance(one.kernel, k.Elementwise | k.Cast) or len(one.outputs) != 1:
             return None
         (made,) = one.outputs
         large = [at for at, var in enumerate(one.inputs) if var.spec.ndim > 0]
@@ -94,21 +91,4 @@ class _State:
         if made is None or not isinstance(made.kernel, k.Reshape) or self.uses[var] != 1:
             return False
         (source,) = made.inputs
-        if source not in self.uses:
-            return True
-        known = self.layouts.get(source)
-        return known is not None and view_layouts(made.kernel, known) is None
-
-
-def layouts_of(program: Program) -> dict[Var, Any]:
-    """The layouts that are known: of computed values, which are dense, and of views of them."""
-    found: dict[Var, Any] = {}
-    for one in program.equations:
-        if not is_view(one):
-            found.update((var, layout_of(var.spec.shape)) for var in one.outputs)
-        elif one.inputs[0] in found and len(one.outputs) == 1:
-            # A reshape that copies is dense.
-            (var,) = one.outputs
-            views = view_layouts(one.kernel, found[one.inputs[0]])
-            found[var] = layout_of(var.spec.shape) if views is None else views[0]
-    return found
+        return source not in self.uses or self.layouts.copies(made)

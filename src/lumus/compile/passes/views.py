@@ -5,9 +5,12 @@ A reshape whose strides do not allow it is a copy; what holds for views is safe 
 
 from __future__ import annotations
 
+from typing import Any
+
 from lumus.core.kernels import BroadcastTo, Permute, Reshape, Slice
 from lumus.core.kernels_shape import Pieces, Windows
 from lumus.trace.program import Equation, Program, Var
+from lumus.trace.value import layout_of, view_layouts
 
 VIEWS = (BroadcastTo, Permute, Reshape, Slice, Pieces, Windows)
 
@@ -49,4 +52,48 @@ def owned_values(program: Program) -> set[Var]:
     for one in program.equations:
         if not is_view(one) or one.inputs[0] in found:
             found.update(one.outputs)
+    return found
+
+
+class Layouts:
+    """The layouts that are known: of computed values, which are dense, and of views of them."""
+
+    def __init__(self, program: Program) -> None:
+        self._computed: set[Var] = set()
+        self._known: dict[Var, Any] = {}
+        for one in program.equations:
+            if not is_view(one):
+                self._computed.update(one.outputs)
+            elif len(one.outputs) == 1:
+                self._add_view(one)
+
+    def _add_view(self, one: Equation) -> None:
+        (source,), (var,) = one.inputs, one.outputs
+        base = self.of(source)
+        if base is not None:
+            views = view_layouts(one.kernel, base)
+            # A reshape that copies is dense.
+            self._known[var] = layout_of(var.spec.shape) if views is None else views[0]
+
+    def of(self, var: Var) -> Any:
+        """An array without memory that has the layout of a value; None if that is not known."""
+        known = self._known.get(var)
+        if known is None and var in self._computed:
+            known = self._known[var] = layout_of(var.spec.shape)
+        return known
+
+    def copies(self, reshape: Equation) -> bool:
+        """Whether it is known that a reshape cannot be a view of its operand."""
+        known = self.of(reshape.inputs[0])
+        return known is not None and view_layouts(reshape.kernel, known) is None
+
+
+def memory_of(program: Program) -> dict[Var, Var]:
+    """For each view the value whose memory it shows; a reshape that must copy is no view."""
+    layouts = Layouts(program)
+    found: dict[Var, Var] = {}
+    for one in program.equations:
+        if is_view(one) and not (isinstance(one.kernel, Reshape) and layouts.copies(one)):
+            (source,) = one.inputs
+            found.update(dict.fromkeys(one.outputs, found.get(source, source)))
     return found
