@@ -8,13 +8,26 @@ from lumus.compile.passes.cse import cse
 from lumus.compile.passes.dce import dce
 from lumus.compile.passes.fold import fold
 from lumus.compile.passes.fuse import fuse
+from lumus.compile.passes.layout import layout
+from lumus.compile.passes.order import order
+from lumus.compile.passes.recompute import recompute
 from lumus.compile.passes.simplify import simplify
 from lumus.trace.program import Pass, Program
 
 
 def passes(*, fast_math: bool) -> list[Pass]:
     """The passes, in order."""
-    return [fold, partial(simplify, fast_math=fast_math), cse, dce, fuse]
+    return [
+        partial(fold, fast_math=fast_math),
+        partial(simplify, fast_math=fast_math),
+        cse,
+        layout,
+        dce,
+        fuse,
+        order,
+        # From here on nothing may merge equations: what is computed again would be merged again.
+        recompute,
+    ]
 
 
 def optimised(program: Program, *, fast_math: bool = False) -> Program:

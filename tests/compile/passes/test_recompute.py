@@ -7,9 +7,11 @@ import lumus as lm
 from lumus.compile.passes.lifetimes import Lifetimes
 from lumus.compile.passes.recompute import MIN_BYTES, recompute
 from lumus.compile.passes.verify import verified
+from lumus.core import kernels as k
 from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import expression
 from lumus.trace.program import Program
-from tests.compile.build import Build, arrays, text
+from tests.compile.build import Build, arrays, f32, text
 from tests.compile.interpret import same_results
 
 SIDE = 128
@@ -115,14 +117,44 @@ def test_late_readers_of_a_view_read_a_view_of_the_new_value() -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda build, a: build.op("tanh", a),
-        lambda build, a: build.map(lambda v: v / 3.0 + 1.0 / v + scalar.sqrt(v), a),
+        lambda build, a: build.op("lgamma", a),
+        lambda build, a: build.map(lambda v: scalar.tanh(scalar.exp(scalar.tanh(v))), a),
         lambda build, a: build.op("cumsum", a, axis=0, reverse=True),
         # What it is made of would have to be kept instead.
         lambda build, a: build.op("square", build.op("cumsum", a, axis=0, reverse=True)),
     ],
 )
 def test_what_is_dear_is_kept(function) -> None:
+    program = between(function)
+    assert recomputed(program) is program
+
+
+def test_the_cost_that_is_allowed_can_be_set() -> None:
+    program = between(lambda build, a: build.op("tanh", a))
+    assert recomputed(program) is not program
+    assert recompute(program, max_cost=8) is program
+
+
+def test_of_several_outputs_the_one_that_is_wanted_is_computed_again() -> None:
+    def function(build: Build, a):
+        kernel = k.Elementwise(expression(lambda v, w: (v * w, scalar.lgamma(w), v + 1.0)))
+        other = build.op("cumsum", a, axis=0, reverse=True)
+        made = build.joined(kernel, a, other, outputs=(f32(SIDE, SIDE),) * 3)
+        build.op("matmul", made[0], made[1])
+        return made[2]
+
+    last = recomputed(between(function)).equations[-3]
+    assert str(last.kernel.expression) == "v + 1.0"
+    assert len(last.inputs) == len(last.outputs) == 1
+
+
+def test_an_output_whose_dtype_comes_from_an_operand_that_it_does_not_need_is_kept() -> None:
+    def function(build: Build, a):
+        kernel = k.Elementwise(expression(lambda v, w: (v * v, w)))
+        wide = build.op("astype", a, dtype=lm.float64)
+        outputs = (f32(SIDE, SIDE), wide.spec)
+        return build.joined(kernel, a, wide, outputs=outputs)[0]
+
     program = between(function)
     assert recomputed(program) is program
 
