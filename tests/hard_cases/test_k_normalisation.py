@@ -139,3 +139,22 @@ def test_layer_norm_of_halves_whose_squares_overflow_K9(device):
 def test_zeros_in_halves_with_an_eps_below_their_range_K9(device, function):
     x = constant([0.0, 0.0], device, lm.float16)
     check_exact(function(x, 2, eps=1e-12), [0.0, 0.0])
+
+
+def test_group_norm_does_not_depend_on_the_layout_J11(device):
+    random = np.random.default_rng(0)
+    values = random.standard_normal((2, 9, 11, 6)).astype(np.float32)  # NHWC
+    across = leaf(values, device)
+    contiguous = leaf(np.ascontiguousarray(values.transpose(0, 3, 1, 2)), device)
+    scale, shift = leaf(random.uniform(0.5, 2.0, 6), device), leaf(random.normal(size=6), device)
+    results = []
+    for x in (across, contiguous):
+        planes = x.permute_dims((0, 3, 1, 2)) if x is across else x
+        y = group_norm(planes, 3, scale.astype(lm.float32), shift.astype(lm.float32))
+        grad = np.arange(y.size).reshape(y.shape) / y.size
+        results.append((elements(y), *gradients(y, x, scale, shift, grad=grad)))
+    (y, dx, *rest), (plain, dplain, *plain_rest) = results
+    check(y, plain, rtol=1e-5, atol=1e-5)
+    check(dx.transpose(0, 3, 1, 2), dplain, rtol=1e-5, atol=1e-5)
+    for one, other in zip(rest, plain_rest, strict=True):
+        check(one, other, rtol=1e-5, atol=1e-5)
