@@ -8,13 +8,11 @@ stand there in this order. Needs an installed lumus; a test holds that the list 
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-import lumus as lm
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "operations.md"
@@ -34,8 +32,13 @@ NAMESPACES: tuple[tuple[str, str], ...] = (
     ("lumus.random", "Random numbers"),
     ("lumus.nn.functional", "The functions behind layers and losses"),
     ("lumus.nn", "Layers and losses as modules"),
+    ("lumus.nn.init", "Initial values of parameters"),
     ("lumus.optim", "Optimisers"),
+    ("lumus.data", "Data and batches"),
+    ("lumus.io", "Files"),
     ("lumus.inspect", "Looking at values and graphs"),
+    ("lumus.testing", "Checks of operations"),
+    ("lumus.errors", "What is raised"),
 )
 
 
@@ -43,9 +46,7 @@ def page() -> str:
     """The text of the page."""
     parts = [HEAD]
     for name, title in NAMESPACES:
-        namespace = _namespace(name)
-        if namespace is None:
-            continue
+        namespace = importlib.import_module(name)
         parts += [f"\n## `{name}`: {title.lower()}\n"]
         for family, rows in _families(namespace):
             parts += [f"\n### {family}\n"] if name in ("lumus", "lumus.nn.functional") else []
@@ -53,17 +54,10 @@ def page() -> str:
     return "".join(parts)
 
 
-def _namespace(name: str) -> ModuleType | None:
-    found: Any = lm
-    for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    return found
-
-
 def _families(namespace: ModuleType) -> Iterator[tuple[str, list[str]]]:
     """(family, rows) in order; the family is the folder that holds the file."""
     families: dict[str, list[str]] = {}
-    for name in sorted(namespace.__all__, key=str.lower):
+    for name in sorted(_public_names(namespace), key=str.lower):
         value = getattr(namespace, name)
         if not (inspect.isfunction(value) or inspect.isclass(value)):
             continue
@@ -73,6 +67,18 @@ def _families(namespace: ModuleType) -> Iterator[tuple[str, list[str]]]:
         row = f"| [`{name}`]({link}) | {summary.replace('|', chr(92) + '|')} |\n"
         families.setdefault(module.split(".")[-2], []).append(row)
     yield from sorted(families.items())
+
+
+def _public_names(namespace: ModuleType) -> list[str]:
+    """Those that it declares, or else what its file defines."""
+    declared: list[str] | None = getattr(namespace, "__all__", None)
+    if declared is not None:
+        return declared
+    return [
+        name
+        for name, value in vars(namespace).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == namespace.__name__
+    ]
 
 
 def main() -> None:

@@ -26,7 +26,14 @@ from lumus.core.dtypes import (
     uint8,
 )
 from lumus.core.kinds import Bool, Float, Int
-from lumus.core.runtime import build_info, empty_cache, memory_stats, num_threads, set_num_threads
+from lumus.core.runtime import (
+    build_info,
+    empty_cache,
+    memory_stats,
+    num_threads,
+    reset_peak_memory_stats,
+    set_num_threads,
+)
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.ops.bitwise.bitwise_and import bitwise_and
@@ -366,6 +373,7 @@ __all__ = [
     "relu6",
     "remainder",
     "repeat",
+    "reset_peak_memory_stats",
     "reshape",
     "roll",
     "round",

@@ -1,6 +1,7 @@
 """Modules: what they find in themselves, their state, their mode and their text."""
 
 import copy
+import math
 import pickle
 import textwrap
 from collections import namedtuple
@@ -87,6 +88,50 @@ def test_shared_parameter_and_shared_module_are_given_once_under_their_first_nam
     assert [name for name, _ in tied.named_parameters()] == names
     assert list(tied.state_dict()) == names
     assert len(list(tied.named_modules())) == 3
+
+
+class SharedWeight(nn.Module):
+    """Its state is called token.weight, in the other place head.weight."""
+
+    def __init__(self):
+        self.token = nn.Embedding(5, 3)
+        self.blocks = nn.ModuleList([linear(), nn.Sequential(linear(seed=1))])
+        self.head = nn.Linear(3, 5, bias=False)
+        self.head.weight = self.token.weight
+
+
+@pytest.mark.parametrize("names", [["head.weight"], ["token.weight", "head.weight"]], ids=len)
+def test_shared_parameter_is_loaded_under_any_of_its_names(names):
+    net, value = SharedWeight(), lm.full((5, 3), math.nan)
+    state = {name: one for name, one in net.state_dict().items() if name != "token.weight"}
+    net.load_state_dict({**state, **{name: value.copy() for name in names}})
+    assert bool(net.token.weight.isnan().all())
+    assert net.head.weight is net.token.weight
+
+
+@pytest.mark.parametrize(
+    "other", [lm.zeros((5, 3)), lm.ones((3, 5)), lm.ones((5, 3), dtype=lm.float64), None]
+)
+@pytest.mark.parametrize("strict", [True, False])
+def test_shared_parameter_given_two_values_is_told_and_nothing_changes(other, strict):
+    net = SharedWeight()
+    before = net.token.weight.tolist()
+    state = {**net.state_dict(), "token.weight": lm.ones((5, 3)), "head.weight": other}
+    text = "of two values: head.weight, which is the same tensor here as token.weight"
+    with pytest.raises(StateError, match=text):
+        net.load_state_dict(state, strict=strict)
+    assert net.token.weight.tolist() == before
+
+
+def test_names_below_a_module_that_has_none_of_them_are_unexpected():
+    net = SharedWeight()
+    state = {
+        **net.state_dict(),
+        "head.weights": lm.ones((1,)),
+        "blocks.1.0.weight.x": lm.ones((1,)),
+    }
+    with pytest.raises(StateError, match=r"unexpected: head.weights, blocks.1.0.weight.x\n"):
+        net.load_state_dict(state)
 
 
 def test_attribute_set_later_replaced_or_deleted_is_seen_as_it_is_now():

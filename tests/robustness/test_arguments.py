@@ -168,6 +168,7 @@ _ELSEWHERE = {
     "memory_stats",
     "no_grad",
     "num_threads",
+    "reset_peak_memory_stats",
     "set_num_threads",
     "value_and_grad",
 }

@@ -25,7 +25,6 @@ def set_num_threads(count: int) -> None:
     >>> import lumus as lm
     >>> lm.set_num_threads(lm.num_threads())
     """
-    count = integer("set_num_threads", "count", count)
     threads = integer("set_num_threads", "count", count)
     if not 1 <= threads <= MAX_THREADS:
         raise ArgumentError(f"set_num_threads: needs 1 to {MAX_THREADS}, got {threads}")
@@ -40,6 +39,18 @@ def memory_stats() -> dict[str, int]:
     ['cached_bytes', 'live_bytes', 'live_storages', 'num_allocations', 'peak_bytes']
     """
     return dict(_native.memory_stats())  # type: ignore[arg-type]
+
+
+def reset_peak_memory_stats() -> None:
+    """Lets the peak of `memory_stats` begin anew at what is alive now, to measure a part alone.
+
+    >>> import lumus as lm
+    >>> lm.reset_peak_memory_stats()
+    >>> stats = lm.memory_stats()
+    >>> stats["peak_bytes"] == stats["live_bytes"]
+    True
+    """
+    _native.reset_peak()
 
 
 def empty_cache() -> None:

@@ -152,12 +152,15 @@ class Module:
     def load_state_dict(self, state: Mapping[str, Tensor[Any]], *, strict: bool = True) -> None:
         """Copies values into the parameters and buffers of those names, converted to their dtype.
 
-        Raises StateError, and changes nothing, with all that does not fit at once: names that are
-        missing or unexpected (accepted with ``strict=False``), and shapes or kinds that differ.
+        A tensor that the module holds in several places may come under any of its names, or under
+        several with one value. Raises StateError, and changes nothing, with all that does not fit
+        at once: names that are missing or unexpected (accepted with ``strict=False``), and shapes,
+        kinds, or values of one tensor that differ.
         """
         if not isinstance(state, Mapping):
             raise StateError(f"load_state_dict: expected a mapping, got {type(state).__name__}")
         own = self._named_state()
+        state, differing = _by_first_names(self, own, state)
         missing = [name for name in own if name not in state] if strict else []
         unexpected = [name for name in state if name not in own] if strict else []
         pairs = {name: (value, state[name]) for name, value in own.items() if name in state}
@@ -166,13 +169,14 @@ class Module:
             for name, (value, given) in pairs.items()
             if not _fits(value, given)
         ]
-        if missing or unexpected or mismatched:
+        if missing or unexpected or mismatched or differing:
             parts = [
                 f"{what}: {', '.join(map(str, names))}"
                 for what, names in (
                     ("missing", missing),
                     ("unexpected", unexpected),
                     ("of another shape or kind", mismatched),
+                    ("of two values", differing),
                 )
                 if names
             ]
@@ -180,10 +184,14 @@ class Module:
                 f"load_state_dict: the state does not fit {type(self).__name__}: "
                 + "; ".join(parts),
                 hint="nothing was changed"
-                + ("" if mismatched else "; strict=False accepts missing and unexpected names"),
+                + (
+                    ""
+                    if mismatched or differing
+                    else "; strict=False accepts missing and unexpected names"
+                ),
                 missing=missing,
                 unexpected=unexpected,
-                mismatched=mismatched,
+                mismatched=mismatched + differing,
             )
         with no_grad():
             for value, _ in pairs.values():
@@ -227,6 +235,48 @@ def _fits(own: Tensor[Any], given: Any) -> bool:
         and own.shape == given.shape
         and own.dtype.kind == given.dtype.kind
     )
+
+
+def _by_first_names(
+    module: Module, own: Mapping[str, Tensor[Any]], state: Mapping[str, Tensor[Any]]
+) -> tuple[dict[str, Tensor[Any]], list[str]]:
+    """(state, what contradicts it) with shared tensors under the names that `own` has for them."""
+    first_names = {id(value): name for name, value in own.items()}
+    renamed = dict(state)
+    differing: list[str] = []
+    for name in [name for name in state if name not in own]:
+        first = first_names.get(id(_at(module, str(name))))
+        if first is None:
+            continue
+        value = renamed.pop(name)
+        if _differ(renamed.setdefault(first, value), value):
+            differing.append(f"{name}, which is the same tensor here as {first}")
+    return renamed, differing
+
+
+def _at(module: Module, name: str) -> Any:
+    """What the module holds under a path, None if nothing."""
+    for child, value in _children(module):
+        if name == child:
+            return value
+        if isinstance(value, Module) and name.startswith(f"{child}."):
+            found = _at(value, name[len(child) + 1 :])
+            if found is not None:
+                return found
+    return None
+
+
+def _differ(first: Any, second: Any) -> bool:
+    if first is second:
+        return False
+    if not (isinstance(first, Tensor) and isinstance(second, Tensor)):
+        return True
+    if first.shape != second.shape or first.dtype is not second.dtype:
+        return True
+    one = cast("Tensor[Any]", first).detach()
+    other = cast("Tensor[Any]", second).detach().to_device(one.device)
+    # A NaN differs from itself; where both are NaN nothing differs.
+    return bool(((one != other) & ((one == one) | (other == other))).any())  # noqa: PLR0124
 
 
 def _described(given: Any) -> str:

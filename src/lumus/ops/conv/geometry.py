@@ -94,11 +94,12 @@ def check_channels(
     transposed: bool,
 ) -> None:
     """Raises ShapeError unless ranks and channels fit; `x` is a batch."""
+    spatial = ", ".join(["depth", "height", "width"][-rank:] if rank > 1 else ["length"])
+    axes = f"([batch,] channels, {spatial})"
     if len(x) != rank + 2 or len(weight) != rank + 2:
-        spatial = ", ".join(["depth", "height", "width"][-rank:] if rank > 1 else ["length"])
         raise ShapeError(
-            f"{op}: needs x of {rank + 1} or {rank + 2} axes ([batch,] channels, {spatial}) and a "
-            f"weight of {rank + 2}, got shapes {x} and {weight}",
+            f"{op}: needs x of {rank + 1} or {rank + 2} axes {axes} and a weight of "
+            f"{rank + 2}, got shapes {x} and {weight}",
             op=op,
             shapes=(x, weight),
         )
@@ -108,6 +109,7 @@ def check_channels(
         raise ShapeError(
             f"{op}: x has {x[1]} channels, but a weight of shape {weight} with groups={groups} "
             f"takes {channels}",
+            hint=f"the axes of x are {axes}",
             op=op,
             shapes=(x, weight),
         )

@@ -43,10 +43,23 @@ def check_classes(
         raise ShapeError(
             f"{op}: input of shape {scores.shape} wants targets of shape {wanted}, got "
             f"{targets.shape}",
+            hint=_shape_hint(scores, targets),
             op=op,
         )
     if weight is not None:
         _check_weight(op, scores, weight)
+
+
+def _shape_hint(scores: Tensor[Any], targets: Tensor[Any]) -> str | None:
+    """What to write for the two shapes that are given by mistake most often."""
+    if scores.ndim > 2 and targets.shape == scores.shape[:-1]:
+        return (
+            "the classes are on axis 1: input.moveaxis(-1, 1), or make one row of each target: "
+            f"input.reshape(-1, {scores.shape[-1]}) and targets.reshape(-1)"
+        )
+    if scores.ndim == 2 and targets.dtype.kind == "int" and targets.shape == (scores.shape[0], 1):
+        return "leave out the axis of length 1: targets.squeeze(1)"
+    return None
 
 
 def check_class_numbers(op: str, targets: Tensor[Any]) -> None:
