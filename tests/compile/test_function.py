@@ -530,3 +530,26 @@ def test_sizes_that_may_vary_do_not_count_and_the_oldest_go() -> None:
         compiled(lm.ones((2, 10)), lm.ones((2, 10)))
     with pytest.raises(Exception, match="no axis 0 that could vary"):
         compiled(lm.ones(()), lm.ones(()))
+
+
+def test_arguments_in_memory_that_is_written_are_refused() -> None:
+    w = lm.zeros((2,))
+
+    @lm.compile
+    def update(x: Any) -> None:
+        w.add_(x)
+
+    @lm.compile
+    def shift(x: Any, y: Any) -> None:
+        x.add_(y)
+
+    with pytest.raises(TraceError, match="argument 0 of update .* shares memory"):
+        update(w)
+    update(w + 1.0)
+    with pytest.raises(TraceError, match="argument 0 of shift"):
+        shift(w, w)
+    base = lm.zeros((4,))
+    with pytest.raises(TraceError, match="shares memory"):
+        shift(base[:2], base[1:3])
+    shift(w, w.copy())
+    assert w.tolist() == [2.0, 2.0]

@@ -93,6 +93,7 @@ class Variant:
             for write in program.writes
             if write.target in kept
         ]
+        self._storages = {array.storage_id for array, _, _ in self._writes}
         self._writes_of_arguments = [
             (program.inputs.index(write.target), write)
             for write in program.writes
@@ -101,6 +102,8 @@ class Variant:
 
     def run(self, data: list[Any], tensors: Sequence[Tensor[Any]]) -> Any:
         """Runs the plan on the data of a call of its kind."""
+        if self._writes or self._writes_of_arguments:
+            self._check_apart(data)
         for values, array in self._hosts:
             _native.set_numbers(array, values())
         try:
@@ -119,6 +122,21 @@ class Variant:
         self.info.num_calls += 1
         self.used = next(_clock)
         return self.traced.results(tensors, results)
+
+
+    def _check_apart(self, data: list[Any]) -> None:
+        """Raises TraceError when an argument lies in memory that the function writes."""
+        places = [one.storage_id for one in data]
+        written = {*self._storages, *[places[at] for at, _ in self._writes_of_arguments]}
+        several = len(set(places)) < len(places)
+        for at, place in enumerate(places):
+            shared = place in self._storages or (several and places.count(place) > 1)
+            if shared and place in written:
+                raise TraceError(
+                    f"compile: argument {at} of {self.info.name} ({data[at].shape}) shares memory "
+                    "with a tensor that the function writes",
+                    hint="give .copy() of it, or use the other one in the function",
+                )
 
 
 class _Traced:
