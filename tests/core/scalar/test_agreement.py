@@ -128,9 +128,10 @@ BOOL_INPUTS = [np.array([bool(i >> bit & 1) for i in range(8)]) for bit in range
 
 
 def has_numbers_alone(tree: Scalar) -> bool:
-    """Whether a call in the tree has constants as its only arguments."""
+    """Whether a call in the tree is of constants only, its condition apart if it selects."""
     return any(
-        isinstance(node, Call) and all(isinstance(arg, Constant) for arg in node.args)
+        isinstance(node, Call)
+        and all(isinstance(arg, Constant) for arg in node.args[node.function == "select" :])
         for node in postorder([tree])
     )
 
