@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bind/conversion.h"
+#include "bind/index_check.h"
 #include "bind/release.h"
 #include "executor/step.h"
 #include "kernels/copy.h"
@@ -54,11 +55,15 @@ void translate(const std::exception_ptr& error, void*) {
   throw outside;
 }
 
+}  // namespace
+
 void check_inside(const View& indices, std::int64_t low, std::int64_t bound, int axis) {
   if (index_kernels().first_outside(indices, low, bound) >= 0) {
     raise_outside(indices, low, bound, axis);
   }
 }
+
+namespace {
 
 // Raises unless all are in [low, high).
 void check_indices(const Array& indices, std::int64_t low, std::int64_t high) {

@@ -12,6 +12,7 @@ from lumus.autograd.functional import grad, value_and_grad
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from lumus.compile.function import compile
+from lumus.compile.loaded import load_program
 from lumus.core.dtypes import (
     DType,
     bfloat16,
@@ -323,6 +324,7 @@ __all__ = [
     "lgamma",
     "linalg",
     "linspace",
+    "load_program",
     "log",
     "log10",
     "log1p",

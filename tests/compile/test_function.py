@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 import lumus as lm
-from lumus.errors import GradientError, GraphFreedError, SavedTensorMutatedError, TraceError
+from lumus.errors import (
+    GradientError,
+    GraphFreedError,
+    IndexRangeError,
+    SavedTensorMutatedError,
+    TraceError,
+)
 
 F = lm.nn.functional
 
@@ -543,7 +549,7 @@ def test_arguments_in_memory_that_is_written_are_refused() -> None:
     def shift(x: Any, y: Any) -> None:
         x.add_(y)
 
-    with pytest.raises(TraceError, match="argument 0 of update .* shares memory"):
+    with pytest.raises(TraceError, match=r"argument 0 of update .* shares memory"):
         update(w)
     update(w + 1.0)
     with pytest.raises(TraceError, match="argument 0 of shift"):
@@ -553,3 +559,19 @@ def test_arguments_in_memory_that_is_written_are_refused() -> None:
         shift(base[:2], base[1:3])
     shift(w, w.copy())
     assert w.tolist() == [2.0, 2.0]
+
+
+def test_numbers_of_rows_are_checked_where_only_a_gradient_reads_them() -> None:
+    """The lookup is left out, since nothing needs its result."""
+
+    @lm.compile
+    def slope(ids: Any, table: Any) -> Any:
+        leaf = table.detach().requires_grad_()
+        return F.embedding(ids, leaf).sum().backward()[leaf]
+
+    table = lm.ones((3, 2))
+    assert slope(lm.tensor([2, 2]), table).tolist() == [[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]]
+    with pytest.raises(IndexRangeError, match="index 3 is out of range for axis 0 of length 3"):
+        slope(lm.tensor([0, 3]), table)
+    with pytest.raises(IndexRangeError, match="-1"):
+        slope(lm.tensor([0, -1]), table)

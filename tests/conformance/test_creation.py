@@ -91,3 +91,11 @@ def test_frequencies_are_numpys(dtype: DType, device: str, count: int, distance:
         assert (made.dtype, made.device.name, made.shape) == (dtype, device, want.shape)
         unit = {"float64": 1e-15, "float32": 1e-7, "float16": 1e-3, "bfloat16": 8e-3}[dtype.name]
         np.testing.assert_allclose(elements(made), want, rtol=unit, atol=unit)
+
+
+@DEVICES
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+@pytest.mark.parametrize("nothing", [[], [[]], ()])
+def test_tensor_of_no_elements_is_of_the_dtype(dtype: DType, device: str, nothing: Any) -> None:
+    made = lm.tensor(nothing, dtype=dtype, device=device)
+    assert (made.dtype, made.shape) == (dtype, np.shape(nothing))

@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 from weakref import ref
 
 from lumus import _native
 from lumus.autograd.backward import leaves_near
 from lumus.autograd.gradients import GradStore
+from lumus.compile.files import write_program
+from lumus.compile.freeze import freeze as frozen_values
 from lumus.compile.lower_cpu import Lowered, lower
 from lumus.compile.pipeline import optimised
 from lumus.compile.report import CacheInfo, VariantInfo, explanation
@@ -30,7 +32,9 @@ from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.core.tree import CONTAINERS, LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
 from lumus.errors import ArgumentError, TraceError
+from lumus.io.tensors import PathLike
 from lumus.trace.program import Program
+from lumus.trace.text.saved import SavedProgram
 from lumus.trace.tracer import ProgramTracer
 from lumus.trace.value import Value
 
@@ -77,8 +81,10 @@ def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, bool]:
 class Variant:
     """One specialisation: the program of a kind of call, and its native plan."""
 
-    def __init__(self, call: _Call, traced: _Traced, lowered: Lowered, info: VariantInfo) -> None:
-        self.statics = call.tree  # holds the values by whose identity the key goes
+    def __init__(
+        self, arguments: Tree, traced: Returning, lowered: Lowered, info: VariantInfo
+    ) -> None:
+        self.statics = arguments  # holds the values by whose identity the key goes
         self.traced = traced
         self.info = info
         self.lowered = lowered
@@ -123,7 +129,6 @@ class Variant:
         self.used = next(_clock)
         return self.traced.results(tensors, results)
 
-
     def _check_apart(self, data: list[Any]) -> None:
         """Raises TraceError when an argument lies in memory that the function writes."""
         places = [one.storage_id for one in data]
@@ -137,6 +142,20 @@ class Variant:
                     "with a tensor that the function writes",
                     hint="give .copy() of it, or use the other one in the function",
                 )
+
+
+class Returning(Protocol):
+    """A program, and how results are made of what its plan computes."""
+
+    program: Program
+
+    def difference(self) -> str | None:
+        """What has changed since the program was made; None if nothing that matters."""
+        ...
+
+    def results(self, tensors: Sequence[Tensor[Any]], data: list[Any], /) -> Any:
+        """What the function returns to a call with these tensors."""
+        ...
 
 
 class _Traced:
@@ -153,7 +172,7 @@ class _Traced:
         self.program = program
         self.guards = tracer.guards
         self.form = form
-        self._results = results
+        self.returned = results
         self.surroundings = surroundings
 
     def difference(self) -> str | None:
@@ -168,8 +187,8 @@ class _Traced:
         """What the function returns, made of the tensors of the call and what the plan computed."""
         arrays = iter(data)
         if self.form is LEAF:
-            return self._results[0].tensor(tensors, arrays)
-        made = iter([result.tensor(tensors, arrays) for result in self._results])
+            return self.returned[0].tensor(tensors, arrays)
+        made = iter([result.tensor(tensors, arrays) for result in self.returned])
         return put_together(self.form, made.__next__)
 
 
@@ -286,14 +305,34 @@ class CompiledFunction(Generic[P, R]):
 
     def optimised(self, *args: P.args, **kwargs: P.kwargs) -> Program:
         """The program of such a call after the passes; runs nothing."""
-        return optimised(self.program(*args, **kwargs), fast_math=self._fast_math)
+        return self._optimised(self.program(*args, **kwargs))
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """What the plan of such a call does: kernels, bytes, operations, memory; runs nothing."""
         variant = self._variant(_Call(args, kwargs, MODE.get().records))
         return explanation(self.name, variant.lowered)
 
+    def save(self, path: PathLike, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Writes the program of such a call to a file, which `lumus.load_program` loads.
+
+        What it reads of a model lies beside it, at ``path + ".safetensors"``. Nothing is run. It is
+        saved before the passes, so that the lumus that loads it makes it as fast as it can.
+
+        **Raises.** TraceError, before anything is written, for what needs Python when it runs: a
+        custom op, an optimiser's step, a random generator of one's own, and for arguments and
+        results that are no tensors or plain values.
+        """
+        call = _Call(args, kwargs, MODE.get().records)
+        traced = self._trace(call, is_whole=True)
+        passed = tuple([result.place for result in traced.returned])
+        write_program(path, SavedProgram(traced.program, call.tree, traced.form, passed))
+
     # Specialising ---------------------------------------------------------------------------------
+
+    def _optimised(self, program: Program) -> Program:
+        if self._freeze:
+            program = frozen_values(program)
+        return optimised(program, fast_math=self._fast_math)
 
     def _variant(self, call: _Call) -> Variant:
         try:
@@ -323,7 +362,7 @@ class CompiledFunction(Generic[P, R]):
         start = time.perf_counter()
         traced = self._trace(call)
         middle = time.perf_counter()
-        program = optimised(traced.program, fast_math=self._fast_math)
+        program = self._optimised(traced.program)
         strides = {
             var: tuple(tensor.data.strides)
             for var, tensor in zip(program.inputs, call.tensors, strict=True)
@@ -332,7 +371,7 @@ class CompiledFunction(Generic[P, R]):
         info.trace_s, info.compile_s = middle - start, time.perf_counter() - middle
         info.arena_bytes = lowered.memory.arena_bytes
         info.naive_bytes = lowered.memory.naive_bytes
-        variant = Variant(call, traced, lowered, info)
+        variant = Variant(call.tree, traced, lowered, info)
         self._variants.setdefault(call.key, []).append(variant)
         self._infos.append(info)
         return variant
@@ -378,7 +417,8 @@ class CompiledFunction(Generic[P, R]):
             self._infos = [one for one in self._infos if all(one is not v.info for v in gone)]
         self._families[call.key] = family
 
-    def _trace(self, call: _Call) -> _Traced:
+    def _trace(self, call: _Call, *, is_whole: bool = False) -> _Traced:
+        """Traces a call. If `is_whole`, tensors from outside that are returned are outputs, too."""
         surroundings = Surroundings(self.function, call.statics())
         tracer = ProgramTracer()
         labels = self._labels(call)
@@ -395,7 +435,9 @@ class CompiledFunction(Generic[P, R]):
             tensors: list[Tensor[Any]] = []
             form = take_apart(returned, tensors)
             places = {id(proxy): at for at, proxy in enumerate(proxies)}
-            results = [_Result(one, places, one.data.__class__ is Value) for one in tensors]
+            results = [
+                _Result(one, places, is_whole or one.data.__class__ is Value) for one in tensors
+            ]
             computed = [
                 one for one, result in zip(tensors, results, strict=True) if result.is_computed
             ]
@@ -540,8 +582,9 @@ def compile(
 
     `max_variants` is how many specialisations there may be. `dynamic` names arguments with an axis
     whose length varies, ``{"x": 0}``: each length has a plan of its own, which does not count; the
-    32 used last are kept. `fast_math` allows that sums and
-    products are reordered. `freeze` builds the values of parameters in, for inference.
+    32 used last are kept. `fast_math` allows that sums and products are reordered. `freeze` builds
+    in, for inference, the values that tensors from outside have when it is traced (those that it
+    does not write): the plan is faster, and what is written to them later does not reach it.
 
     Called while another function is traced, or with another interpreter in force, the function runs
     as it is. What it returns is not on a graph: call backward inside.

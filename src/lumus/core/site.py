@@ -8,8 +8,18 @@ from pathlib import Path
 from types import CodeType
 
 from lumus import _native
+from lumus.core.frozen import frozen
 
 Site = _native.Site
+
+
+@frozen
+class Line:
+    """A line of a program that is not here: what a file says of where an op was called."""
+
+    file: str
+    number: int
+
 
 # What users call is the library; what calls it for them (lumus.train, lumus.cli) is a user, too.
 _LIBRARY = (
@@ -37,10 +47,12 @@ No frame is kept.
 """
 
 
-def line_of(site: Site | None) -> tuple[str, int]:
+def line_of(site: Site | Line | None) -> tuple[str, int]:
     """File and line number of a call site."""
     if site is None:
         return ("<unknown>", 0)
+    if isinstance(site, Line):
+        return (site.file, site.number)
     return (site.code.co_filename, _line_number(site.code, site.lasti))
 
 
@@ -51,11 +63,13 @@ def _line_number(code: CodeType, lasti: int) -> int:
     return code.co_firstlineno
 
 
-def describe(site: Site | None) -> str:
+def describe(site: Site | Line | None) -> str:
     """`file:line`, with the file's path shortened where it lies below the current folder."""
     file, line = line_of(site)
     if site is None:
         return "an unknown line"
+    if isinstance(site, Line):
+        return f"{file}:{line}"
     try:
         relative = os.path.relpath(file)
     except ValueError:  # another drive

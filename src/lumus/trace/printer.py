@@ -19,7 +19,7 @@ from lumus.core.kernels import Elementwise, Reduce
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.nodes import Call, Constant, Input, Scalar, postorder
 from lumus.core.scalar.printer import render
-from lumus.core.site import Site, describe
+from lumus.core.site import Line, Site, describe
 
 if TYPE_CHECKING:
     from lumus.trace.program import Capture, Equation, Program, Var
@@ -178,7 +178,7 @@ def _parameters(fields: Iterable[tuple[str, Any]]) -> str:
     return f"[{', '.join(said)}]" if said else ""
 
 
-def _lines(sites: Iterable[Site]) -> str:
+def _lines(sites: Iterable[Site | Line]) -> str:
     """The first few different lines that an equation comes from."""
     lines = list(dict.fromkeys(describe(site) for site in sites))
     more = ", ..." if len(lines) > _MAX_LINES else ""

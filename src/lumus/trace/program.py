@@ -14,7 +14,7 @@ from lumus.core.device import Data
 from lumus.core.frozen import frozen
 from lumus.core.kernels import Kernel
 from lumus.core.mode import Source
-from lumus.core.site import Site
+from lumus.core.site import Line, Site
 from lumus.core.spec import Spec
 from lumus.trace.printer import program_text
 
@@ -45,7 +45,7 @@ class Equation:
     kernel: Kernel
     inputs: tuple[Var, ...]
     outputs: tuple[Var, ...]
-    sites: tuple[Site, ...] = ()
+    sites: tuple[Site | Line, ...] = ()
 
     def with_inputs(self, inputs: tuple[Var, ...]) -> Equation:
         """The same computation of other values."""
@@ -80,7 +80,7 @@ class Write:
     target: Var
     value: Var
     op: str
-    site: Site | None
+    site: Site | Line | None
 
 
 class Program:

@@ -17,7 +17,7 @@ from lumus.core.scalar.functions import cast
 from lumus.core.scalar.nodes import ZERO, Call, Constant, Input, Scalar, postorder
 from lumus.core.scalar.program import Types
 from lumus.core.scalar.simplifier import Simplifier
-from lumus.core.site import Site
+from lumus.core.site import Line, Site
 from lumus.trace.program import Equation, Var
 
 AnyDType = DType[Any]
@@ -40,7 +40,7 @@ def expression_of(equation: Equation) -> Expression | None:
             return None
 
 
-def sites_of(equations: Iterable[Equation]) -> tuple[Site, ...]:
+def sites_of(equations: Iterable[Equation]) -> tuple[Site | Line, ...]:
     """The lines that several equations come from, each once."""
     return tuple(dict.fromkeys([site for equation in equations for site in equation.sites]))
 

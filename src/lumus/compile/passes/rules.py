@@ -10,14 +10,21 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from lumus.compile.passes import rules_along, rules_layers, rules_matrices, rules_windows
+from lumus.compile.passes.operands import (
+    Specs,
+    check,
+    check_alike,
+    check_axis,
+    check_equal,
+    check_kind,
+)
 from lumus.core import kernels as k
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.dtypes import int64, promote
 from lumus.core.kernels import Kernel
 from lumus.core.scalar.program import compile_program
 from lumus.core.spec import Spec
-
-Specs = tuple[Spec, ...]
 
 
 def expected(kernel: Kernel, inputs: Specs, outputs: Specs) -> Specs | None:
@@ -36,14 +43,14 @@ def expected(kernel: Kernel, inputs: Specs, outputs: Specs) -> Specs | None:
 def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Specs:
     dtypes = [spec.dtype for spec in inputs]
     compile_program(kernel.expression, dtypes, [spec.dtype for spec in outputs])
-    assert inputs, "an expression of no operands has no shape"
+    check(len(inputs) > 0, "an expression of no operands has no shape")
     shape = broadcast_shapes("elementwise", *[spec.shape for spec in inputs])
     return tuple([spec.with_shape(shape) for spec in outputs])
 
 
 def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Spec:
     if kernel.prologue is None:
-        assert len(inputs) == 1, "one operand without a prologue"
+        check(len(inputs) == 1, "one operand without a prologue")
     else:
         compile_program(kernel.prologue, [spec.dtype for spec in inputs], [outputs[0].dtype])
     shape = broadcast_shapes("reduce", *[spec.shape for spec in inputs])
@@ -52,8 +59,8 @@ def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Spec:
 
 def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     """The shape that is left when `axes` are combined."""
-    assert all(0 <= axis < len(shape) for axis in axes), f"axes {axes} of shape {shape}"
-    assert len(set(axes)) == len(axes), f"axes {axes} name one twice"
+    check(all(0 <= axis < len(shape) for axis in axes), f"axes {axes} of shape {shape}")
+    check(len(set(axes)) == len(axes), f"axes {axes} name one twice")
     if keepdims:
         return tuple([1 if axis in axes else length for axis, length in enumerate(shape)])
     return tuple([length for axis, length in enumerate(shape) if axis not in axes])
@@ -61,27 +68,29 @@ def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
 
 def _over_axes(kernel: Any, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
+    check_kind(x, "float")
     return x.with_shape(reduced(x.shape, kernel.axes, kernel.keepdims))
 
 
 def _arg_reduce(kernel: k.ArgReduce, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
+    check_kind(x, "float", "int")
     axes = tuple(range(x.ndim)) if kernel.axis is None else (kernel.axis,)
     return x.with_shape(reduced(x.shape, axes, kernel.keepdims)).with_dtype(int64)
 
 
 def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Spec:
     x, y = inputs[:2]
-    assert len(inputs) == 2 + kernel.bias, "two operands and the bias, if it has one"
-    assert x.ndim * y.ndim, "both operands have axes"
+    check(len(inputs) == 2 + kernel.bias, "two operands and the bias, if it has one")
+    check(x.ndim > 0 and y.ndim > 0, "both operands have axes")
     columns = y.shape
     if kernel.transposed:
-        assert y.ndim > 1, "a vector has no axes to swap"
+        check(y.ndim > 1, "a vector has no axes to swap")
         columns = (*y.shape[:-2], y.shape[-1], y.shape[-2])
-    assert x.shape[-1] == columns[max(y.ndim - 2, 0)], f"{x.shape} by {columns}"
+    check(x.shape[-1] == columns[max(y.ndim - 2, 0)], f"{x.shape} by {columns}")
     if kernel.bias:
-        assert y.ndim == 2, "a bias goes with a matrix"
-        assert inputs[2].shape == columns[-1:], f"a bias of {inputs[2].shape} for {columns}"
+        check(y.ndim == 2, "a bias goes with a matrix")
+        check(inputs[2].shape == columns[-1:], f"a bias of {inputs[2].shape} for {columns}")
     dtype = x.dtype
     for other in inputs[1:]:
         dtype = promote(dtype, other.dtype, "matmul")
@@ -90,19 +99,33 @@ def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Spec:
     return x.with_shape(shape).with_dtype(dtype)
 
 
-def _same(kernel: Kernel, inputs: Specs, outputs: Specs) -> Spec:
+def _copy(kernel: k.Copy, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    return x
+
+
+def _cast(kernel: k.Cast, inputs: Specs, outputs: Specs) -> Spec:
+    (x,) = inputs
+    return x.with_dtype(kernel.dtype)
+
+
+def _softmax(kernel: k.Softmax | k.SoftmaxGrad, inputs: Specs, outputs: Specs) -> Spec:
+    check(len(inputs) == (2 if isinstance(kernel, k.SoftmaxGrad) else 1), "another operand")
+    check_kind(inputs[0], "float")
+    check_axis(kernel.axis, inputs[0].ndim)
+    check_equal(inputs[-1], inputs[0])
     return inputs[0]
 
 
 def _reshape(kernel: k.Reshape, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
-    assert x.size == math.prod(kernel.shape), f"{x.shape} has other elements than {kernel.shape}"
+    check(x.size == math.prod(kernel.shape), f"{x.shape} has other elements than {kernel.shape}")
     return x.with_shape(kernel.shape)
 
 
 def _permute(kernel: k.Permute, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
-    assert sorted(kernel.axes) == list(range(x.ndim)), f"axes {kernel.axes} of {x.shape}"
+    check(sorted(kernel.axes) == list(range(x.ndim)), f"axes {kernel.axes} of {x.shape}")
     return x.with_shape(tuple([x.shape[axis] for axis in kernel.axes]))
 
 
@@ -121,7 +144,7 @@ def _unslice(kernel: k.Unslice, inputs: Specs, outputs: Specs) -> Spec:
 def _slice_put(kernel: k.SlicePut, inputs: Specs, outputs: Specs) -> Spec:
     x, values = inputs
     _check_window(kernel, kernel.sizes, x.shape)
-    assert broadcast_shapes("slice_put", values.shape, kernel.sizes) == kernel.sizes, values.shape
+    check(broadcast_shapes("slice_put", values.shape, kernel.sizes) == kernel.sizes, repr(values))
     return x
 
 
@@ -129,34 +152,40 @@ def _check_window(kernel: Any, sizes: Shape, shape: Shape) -> None:
     """That a slice of `sizes` lies within `shape`."""
     for start, size, step, length in zip(kernel.starts, sizes, kernel.steps, shape, strict=True):
         last = start + (size - 1) * step
-        assert step != 0, "a step of 0"
-        assert size == 0 or (0 <= start < length and 0 <= last < length), (
-            f"{kernel} is beyond {shape}"
+        check(step != 0, "a step of 0")
+        check(
+            size == 0 or (0 <= start < length and 0 <= last < length), f"{kernel} is beyond {shape}"
         )
 
 
 def _broadcast_to(kernel: k.BroadcastTo, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     joined = broadcast_shapes("broadcast_to", x.shape, kernel.shape)
-    assert joined == kernel.shape, f"{x.shape} does not broadcast to {kernel.shape}"
+    check(joined == kernel.shape, f"{x.shape} does not broadcast to {kernel.shape}")
     return x.with_shape(kernel.shape)
 
 
 def _concat(kernel: k.Concat, inputs: Specs, outputs: Specs) -> Spec:
     first = inputs[0]
+    check_axis(kernel.axis, first.ndim)
+    check_alike(*inputs)
     rest = {spec.shape[: kernel.axis] + spec.shape[kernel.axis + 1 :] for spec in inputs}
-    assert len(rest) == 1, f"shapes {[spec.shape for spec in inputs]} along axis {kernel.axis}"
+    check(len(rest) == 1, f"shapes {[spec.shape for spec in inputs]} along axis {kernel.axis}")
     length = sum(spec.shape[kernel.axis] for spec in inputs)
     shape = (*first.shape[: kernel.axis], length, *first.shape[kernel.axis + 1 :])
-    return outputs[0].with_shape(shape)
+    return first.with_shape(shape)
 
 
 _RULES: dict[type[Kernel], Callable[[Any, Specs, Specs], Spec | Specs]] = {
+    **rules_along.RULES,
+    **rules_layers.RULES,
+    **rules_matrices.RULES,
+    **rules_windows.RULES,
     k.ArgReduce: _arg_reduce,
     k.BroadcastTo: _broadcast_to,
-    k.Cast: lambda kernel, inputs, outputs: inputs[0].with_dtype(kernel.dtype),
+    k.Cast: _cast,
     k.Concat: _concat,
-    k.Copy: _same,
+    k.Copy: _copy,
     k.Elementwise: _elementwise,
     k.LogSumExp: _over_axes,
     k.MatMul: _matmul,
@@ -166,7 +195,7 @@ _RULES: dict[type[Kernel], Callable[[Any, Specs, Specs], Spec | Specs]] = {
     k.Reshape: _reshape,
     k.Slice: _slice,
     k.SlicePut: _slice_put,
-    k.Softmax: _same,
-    k.SoftmaxGrad: _same,
+    k.Softmax: _softmax,
+    k.SoftmaxGrad: _softmax,
     k.Unslice: _unslice,
 }

@@ -168,7 +168,9 @@ def _as_array(value: Any, dtype: DType[Any] | None) -> Any:
         array = _from_objects(array, value, dtype)
     if array.size == 0 and not isinstance(value, bool | int | float):
         array = array.astype(np.float32)
-        return array if dtype is None else array.astype(dtype.numpy_name)
+        if dtype is None or dtype.kind == "float":
+            return array
+        return array.astype(dtype.numpy_name)
     if array.dtype == np.float64:
         if dtype is not None:
             return array  # rounded once, to that dtype

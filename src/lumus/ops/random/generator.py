@@ -117,12 +117,12 @@ class KeySource:
     """The key of a random op of a compiled function: the next of its generator, at each call."""
 
     def __init__(self, generator: Generator, blocks: int) -> None:
-        self._generator = generator
-        self._blocks = blocks
+        self.generator = generator
+        self.blocks = blocks
 
     def values(self) -> tuple[int, int]:
         """(seed, counter)."""
-        return self._generator.advance(self._blocks)
+        return self.generator.advance(self.blocks)
 
     def commit(self) -> None:
         """The stream has moved on when the key was asked for."""

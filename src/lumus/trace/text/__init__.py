@@ -1,0 +1,1 @@
+"""Programs as text in a file, and back: every value that one is made of."""
