@@ -575,3 +575,29 @@ def test_numbers_of_rows_are_checked_where_only_a_gradient_reads_them() -> None:
         slope(lm.tensor([0, 3]), table)
     with pytest.raises(IndexRangeError, match="-1"):
         slope(lm.tensor([0, -1]), table)
+
+
+def test_two_threads_train_with_one_step() -> None:
+    w = lm.nn.Parameter(lm.zeros((50_000,)))
+    optimizer = lm.optim.SGD([w], lr=1.0)
+
+    @lm.compile
+    def step(x: Any) -> Any:
+        optimizer.step((w * x).sum().backward())
+        return lm.random.uniform((4,))
+
+    x = lm.ones((50_000,))
+    drawn: list[tuple[float, ...]] = []
+
+    def work() -> None:
+        for _ in range(25):
+            drawn.append(tuple(step(x).tolist()))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert w.detach().min().item() == w.detach().max().item() == -100.0
+    assert optimizer.state[0]["step"] == 100
+    assert len(set(drawn)) == 100

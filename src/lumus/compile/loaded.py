@@ -10,10 +10,10 @@ from weakref import ref
 from lumus.autograd.backward import leaves_near
 from lumus.compile.files import read_program
 from lumus.compile.freeze import freeze
-from lumus.compile.function import Variant
 from lumus.compile.lower_cpu import Lowered, lower, spec_strides
 from lumus.compile.pipeline import optimised
 from lumus.compile.report import VariantInfo, explanation
+from lumus.compile.variant import Variant
 from lumus.core.argument import flag
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named, out_of_memory
@@ -51,7 +51,7 @@ class LoadedProgram:
         self.saved = saved
         self._writes = [written.get(var) for var in saved.program.inputs]
         lowered = _lowered(self.optimised)
-        info = VariantInfo(self.name, self._signature(), "loaded")
+        info = VariantInfo(self.name, (self._signature(),), "loaded")
         self._variant = Variant(saved.arguments, _Form(saved), lowered, info)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -29,7 +29,7 @@ class VariantInfo:
         "trace_s",
     )
 
-    def __init__(self, name: str, signature: str, reason: str) -> None:
+    def __init__(self, name: str, signature: tuple[str, ...], reason: str) -> None:
         self.name = name
         self.signature = signature
         self.reason = reason
@@ -41,8 +41,8 @@ class VariantInfo:
 
     def __str__(self) -> str:
         return (
-            f"{self.signature}: {self.reason}; traced in {self.trace_s * 1e3:.1f} ms, compiled in "
-            f"{self.compile_s * 1e3:.1f} ms, arena {self.arena_bytes:,} bytes "
+            f"({', '.join(self.signature)}): {self.reason}; traced in {self.trace_s * 1e3:.1f} ms, "
+            f"compiled in {self.compile_s * 1e3:.1f} ms, arena {self.arena_bytes:,} bytes "
             f"(unshared {self.naive_bytes:,}), {self.num_calls} calls"
         )
 

@@ -1,0 +1,87 @@
+"""The arguments of a call: what a program depends on of them, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import MethodType
+from typing import Any
+
+from lumus.core.spec import Spec
+from lumus.core.tensor import Tensor
+from lumus.core.tree import Branch, StaticLeaf, Tree, take_apart
+
+
+class Call:
+    """The arguments of one call of `function`, taken apart.
+
+    Calls with equal keys are of one kind: one program serves them.
+    """
+
+    __slots__ = ("function", "key", "kinds", "records", "tensors", "tree")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        records: bool,
+    ) -> None:
+        self.function = function
+        self.tensors: list[Tensor[Any]] = []
+        self.tree: Branch = take_apart((args, kwargs), self.tensors)
+        self.records = records
+        self.kinds = tuple([_kind_of(tensor, records) for tensor in self.tensors])
+        self.key = (self.tree, records, self.kinds)
+
+    def statics(self) -> Iterator[Any]:
+        """The values that are no tensors."""
+        pending: list[Tree] = [self.tree]
+        for one in pending:
+            if isinstance(one, Branch):
+                pending.extend(one.items)
+            elif isinstance(one, StaticLeaf):
+                yield one.value
+
+    def labels(self) -> list[str]:
+        """A name for each tensor, by the function's parameters: ``x``, ``batch['ids']``."""
+        names = _parameters(self.function)
+        args, kwargs = self.tree.items
+        found: list[str] = []
+        for at, item in enumerate(args.items):
+            _label(item, names[at] if at < len(names) else f"args[{at}]", found)
+        for key, item in zip(kwargs.keys, kwargs.items, strict=True):
+            _label(item, key, found)
+        return found
+
+    def signature(self) -> tuple[str, ...]:
+        """Each tensor's name and spec."""
+        return tuple(
+            f"{label}: {tensor.spec!r}"
+            for label, tensor in zip(self.labels(), self.tensors, strict=True)
+        )
+
+
+def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, bool]:
+    """What a program depends on of an argument: its spec, its layout, whether it is a leaf."""
+    data = tensor.data
+    layout = None if data.is_contiguous else data.strides
+    return tensor.spec, layout, records and tensor.origin.__class__ is tuple
+
+
+def _parameters(function: Any) -> list[str]:
+    target = function if hasattr(function, "__code__") else getattr(function, "forward", function)
+    bound = 1 if isinstance(target, MethodType) else 0
+    code = getattr(target, "__code__", None)
+    return [] if code is None else list(code.co_varnames[bound : code.co_argcount])
+
+
+def _label(tree: Tree, name: str, found: list[str]) -> None:
+    pending: list[tuple[str, Tree]] = [(name, tree)]
+    while pending:
+        path, one = pending.pop()
+        if isinstance(one, Branch):
+            keys = one.keys or range(len(one.items))
+            paths = [f"{path}[{key!r}]" for key in keys]
+            pending.extend(reversed(list(zip(paths, one.items, strict=True))))
+        elif not isinstance(one, StaticLeaf):
+            found.append(path)

@@ -1,0 +1,61 @@
+"""Axes whose lengths vary: plans for them that do not count, of which the last used are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumus.compile.call import Call
+from lumus.compile.variant import Variant
+from lumus.errors import ArgumentError
+
+MAX_SIZES = 32
+"""How many lengths are kept."""
+
+
+class Sizes:
+    """Which arguments have an axis that varies; calls that differ in it alone are a family."""
+
+    def __init__(self, axes: Mapping[str, int]) -> None:
+        self._axes = dict(axes)
+        self._families: dict[Any, Any] = {}  # by the key of a call
+
+    def clear(self) -> None:
+        """Forgets all families."""
+        self._families.clear()
+
+    def num_families(self, call: Call, variants: Mapping[Any, list[Variant]]) -> int:
+        """How many specialisations there are besides those of this call's family."""
+        if not self._axes:
+            return sum(map(len, variants.values()))
+        return len(set(self._families.values()) - {self._family(call)})
+
+    def make_room(self, call: Call, variants: dict[Any, list[Variant]]) -> list[Variant]:
+        """Takes a call into its family, and out of `variants` the length used longest ago."""
+        if not self._axes:
+            return []
+        family = self._family(call)
+        alike = [key for key, other in self._families.items() if other == family]
+        gone: list[Variant] = []
+        if len(alike) >= MAX_SIZES:
+            oldest = min(alike, key=lambda key: max(one.used for one in variants[key]))
+            gone = variants.pop(oldest)
+            del self._families[oldest]
+        self._families[call.key] = family
+        return gone
+
+    def _family(self, call: Call) -> Any:
+        kinds: list[Any] = []
+        for label, (spec, layout, leaf) in zip(call.labels(), call.kinds, strict=True):
+            axis = self._axes.get(label)
+            if axis is None:
+                kinds.append((spec, layout, leaf))
+                continue
+            if not -spec.ndim <= axis < spec.ndim:
+                raise ArgumentError(
+                    f"compile: {label} has shape {spec.shape}, so no axis {axis} that could vary"
+                )
+            shape = list(spec.shape)
+            shape[axis] = -1
+            kinds.append((tuple(shape), spec.dtype, spec.device, leaf))
+        return (call.tree, call.records, tuple(kinds))

@@ -1,0 +1,147 @@
+"""Running a function once to learn its program, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from weakref import ref
+
+from lumus.autograd.backward import leaves_near
+from lumus.autograd.gradients import GradStore
+from lumus.compile.call import Call
+from lumus.compile.surroundings import Surroundings
+from lumus.core.construct import new_tensor
+from lumus.core.mode import MODE, Mode
+from lumus.core.record import Cut, Leaf
+from lumus.core.site import call_site
+from lumus.core.tensor import Tensor
+from lumus.core.tree import CONTAINERS, LEAF, Tree, put_together, take_apart
+from lumus.errors import TraceError
+from lumus.trace.program import Program
+from lumus.trace.tracer import Guard, ProgramTracer
+from lumus.trace.value import Value
+
+
+def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
+    """Traces a call. If `is_whole`, tensors from outside that are returned are outputs, too."""
+    surroundings = Surroundings(call.function, call.statics())
+    tracer = ProgramTracer()
+    proxies = [
+        _proxy(tracer, name, label, tensor, is_leaf)
+        for label, tensor, (_, _, is_leaf) in zip(
+            call.labels(), call.tensors, call.kinds, strict=True
+        )
+    ]
+    args, kwargs = put_together(call.tree, iter(proxies).__next__)
+    mode = MODE.get()
+    token = MODE.set(Mode(mode.records, mode.notes_cuts, tracer, mode))
+    try:
+        tensors: list[Tensor[Any]] = []
+        form = take_apart(call.function(*args, **kwargs), tensors)
+        places = {id(proxy): at for at, proxy in enumerate(proxies)}
+        returned = [
+            Returned(one, places, is_whole or one.data.__class__ is Value) for one in tensors
+        ]
+        computed = [one for one, what in zip(tensors, returned, strict=True) if what.is_computed]
+        program = tracer.program(name, computed, surroundings.labels())
+    finally:
+        MODE.reset(token)
+        tracer.close()
+    surroundings.settle()
+    return Traced(program, tracer.guards, form, returned, surroundings)
+
+
+class Traced:
+    """A program with the form of what the function returned."""
+
+    def __init__(
+        self,
+        program: Program,
+        guards: list[Guard],
+        form: Tree,
+        returned: list[Returned],
+        surroundings: Surroundings,
+    ) -> None:
+        self.program = program
+        self.guards = guards
+        self.form = form
+        self.returned = returned
+        self.surroundings = surroundings
+
+    def difference(self) -> str | None:
+        """What has changed in Python since the trace; None if nothing that matters."""
+        for what, read, value in self.guards:
+            now = read()
+            if now != value:
+                return f"{what}: {value!r} -> {now!r}"
+        return self.surroundings.difference()
+
+    def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
+        """What the function returns, made of the tensors of the call and what the plan computed."""
+        arrays = iter(data)
+        if self.form is LEAF:
+            return self.returned[0].tensor(tensors, arrays)
+        made = iter([result.tensor(tensors, arrays) for result in self.returned])
+        return put_together(self.form, made.__next__)
+
+
+class Returned:
+    """One tensor that the function returned: an argument, one from outside, or a computed one."""
+
+    __slots__ = ("cut", "outside", "place", "spec")
+
+    def __init__(self, tensor: Tensor[Any], arguments: dict[int, int], traced: bool) -> None:
+        self.spec = tensor.spec
+        self.place = arguments.get(id(tensor))
+        self.outside = tensor if self.place is None and not traced else None
+        self.cut = _cut_of(tensor) if traced else None
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the program computes it."""
+        return self.place is None and self.outside is None
+
+    def tensor(self, tensors: Sequence[Tensor[Any]], arrays: Iterator[Any]) -> Tensor[Any]:
+        """The tensor for a call with these arguments, its data the next array if computed."""
+        if self.place is not None:
+            return tensors[self.place]
+        if self.outside is not None:
+            return self.outside
+        made: Tensor[Any] = new_tensor(next(arrays), self.spec)
+        made.origin = self.cut
+        return made
+
+
+def _cut_of(tensor: Tensor[Any]) -> Cut | None:
+    """Why a result is not on a graph, if it would be on one without `compile`."""
+    if tensor.origin.__class__ is not tuple:
+        return None
+    node = tensor.node
+    assert node is not None
+    return Cut("compile", node.op, call_site(), ref(node), leaves=leaves_near(node))
+
+
+def _proxy(
+    tracer: ProgramTracer, name: str, label: str, tensor: Tensor[Any], is_leaf: bool
+) -> Tensor[Any]:
+    """The tensor that stands for an argument while the function is traced."""
+    if is_leaf and not isinstance(tensor.node, Leaf):
+        raise TraceError(
+            f"compile: argument {label} of {name} was computed in a recorded graph, which a "
+            "compiled function does not go on with",
+            hint="give .detach() of it, or compute it inside",
+        )
+    value = tracer.argument(tensor.spec, label, tuple(tensor.data.strides))
+    proxy: Tensor[Any] = new_tensor(value, tensor.spec)
+    return proxy.requires_grad_() if is_leaf else proxy
+
+
+def _pairs_of(store: GradStore) -> list[Tensor[Any]]:
+    return [tensor for pair in store.pairs() for tensor in pair]
+
+
+def _store_of(items: list[Any]) -> GradStore:
+    return GradStore.of(zip(items[::2], items[1::2], strict=True))
+
+
+CONTAINERS[GradStore] = (_pairs_of, _store_of)
