@@ -590,8 +590,7 @@ def test_two_threads_train_with_one_step() -> None:
     drawn: list[tuple[float, ...]] = []
 
     def work() -> None:
-        for _ in range(25):
-            drawn.append(tuple(step(x).tolist()))
+        drawn.extend(tuple(step(x).tolist()) for _ in range(25))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for one in threads:
