@@ -13,12 +13,14 @@ from lumus.compile.passes import recompute as recompute_module
 from lumus.compile.passes.cse import cse
 from lumus.compile.passes.dce import dce
 from lumus.compile.passes.fold import fold
+from lumus.compile.passes.fuse import fuse
 from lumus.compile.passes.layout import layout
 from lumus.compile.passes.lifetimes import Lifetimes
 from lumus.compile.passes.order import order
 from lumus.compile.passes.recompute import recompute
 from lumus.compile.passes.simplify import simplify
 from lumus.compile.passes.verify import verified
+from lumus.compile.pipeline import optimised
 from lumus.core.construct import new_tensor
 from lumus.core.dtypes import ALL
 from lumus.core.scalar import functions as scalar
@@ -64,7 +66,7 @@ class Drawn:
         shape = self.one_of(SHAPES)
         if kind == "input":
             return self.build.input("x", *shape, dtype=dtype)
-        values = np.arange(int(np.prod(shape))).reshape(shape) - 2 * (dtype.kind == "float")
+        values = (np.arange(int(np.prod(shape))) % 100).reshape(shape) - 2 * (dtype.kind == "float")
         return self.build.capture("w", values, constant=kind == "constant", dtype=dtype)
 
     def equation(self) -> Any:
@@ -148,8 +150,10 @@ PASSES: dict[str, Pass] = {
     "simplify": simplify,
     "fold": fold,
     "layout": layout,
+    "fuse": fuse,
     "order": order,
     "recompute": recompute,
+    "optimised": optimised,
 }
 
 
