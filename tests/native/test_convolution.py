@@ -37,17 +37,49 @@ class Shape:
             for size, taps, step, zeros, spread in parts
         )
 
-    def bound(self) -> Any:
-        return _native.Convolution(
-            self.size, self.positions, self.taps, self.stride, self.padding, self.dilation,
-            self.groups,
-        )  # fmt: skip
+    @property
+    def x(self) -> tuple[int, ...]:
+        return (self.batch, self.groups * self.channels, *self.size)
+
+    @property
+    def weight(self) -> tuple[int, ...]:
+        return (self.groups * self.results, self.channels, *self.taps)
+
+    @property
+    def y(self) -> tuple[int, ...]:
+        return (self.batch, self.groups * self.results, *self.positions)
+
+    def bound(self) -> Bound:
+        return Bound(self)
 
     def __str__(self) -> str:
         return (
             f"{self.batch}x{self.groups}x{self.channels}-{self.results} {self.size} "
             f"k{self.taps} s{self.stride} p{self.padding} d{self.dilation}"
         )
+
+
+class Bound:
+    """The steps of a convolution, called with arrays."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.steps = _native.Convolution(
+            shape.size, shape.positions, shape.taps, shape.stride, shape.padding, shape.dilation,
+            shape.groups,
+        )  # fmt: skip
+
+    def forward(self, x: _native.Array, weight: _native.Array, *bias: _native.Array) -> Any:
+        step = self.steps.forward_step(bool(bias))
+        return _native.StepRun(step, [(x.dtype, self.shape.y)])(x, weight, *bias)
+
+    def transpose(self, y: _native.Array, weight: _native.Array, *bias: _native.Array) -> Any:
+        step = self.steps.transpose_step(bool(bias))
+        return _native.StepRun(step, [(y.dtype, self.shape.x)])(y, weight, *bias)
+
+    def weight(self, x: _native.Array, y: _native.Array) -> Any:
+        step = self.steps.weight_step()
+        return _native.StepRun(step, [(x.dtype, self.shape.weight)])(x, y)
 
 
 def square(batch, channels, results, size, taps, stride=1, padding=0, dilation=1, groups=1):
@@ -124,12 +156,7 @@ def expected(shape: Shape, x: Array, weight: Array, y: Array) -> tuple[Array, Ar
 
 def arrays_of(shape: Shape) -> tuple[Array, Array, Array]:
     random = np.random.default_rng(1)
-    lengths = (
-        (shape.batch, shape.groups * shape.channels, *shape.size),
-        (shape.groups * shape.results, shape.channels, *shape.taps),
-        (shape.batch, shape.groups * shape.results, *shape.positions),
-    )
-    return tuple(random.uniform(-1, 1, one) for one in lengths)
+    return tuple(random.uniform(-1, 1, one) for one in (shape.x, shape.weight, shape.y))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
