@@ -55,6 +55,7 @@ ATTENTION = "Attention(scale={}, is_causal=False, dropout={}, has_mask={})"
 LSTM = 'Recurrent(cell="lstm", reverse=False, has_bias=False, has_lengths={})'
 ROWS = 'CrossEntropy(ignore_index=None, label_smoothing={}, reduction="mean")'
 RANDOM = 'Random(distribution="{}", shape=(3,), dtype={}, low={}, high={})'
+REDUCE = 'Reduce(kind="{}", axes=(0,), keepdims=False, prologue=None)'
 PAD = 'Pad(mode="{}", before={}, after={})'
 
 
@@ -94,6 +95,8 @@ PAD = 'Pad(mode="{}", before={}, after={})'
         (RANDOM.format("integers", "int8", -128, 128), "int64[2]", "int8[3]"),
         (RANDOM.format("gamma", "float32", 0, 1), "int64[2] float64[3]", "float32[3]"),
         (PAD.format("reflect", "(2,)", "(1,)"), "int8[3]", "int8[6]"),
+        (REDUCE.format("sum"), "int8[2, 3]", "int64[3]"),
+        (REDUCE.format("prod"), "bool[0, 3]", "int64[3]"),
         ("Pieces(axis=0, sizes=(1, 1), keepdims=False)", "bool[2, 3]", "bool[3] bool[3]"),
         ("Solve()", "float64[3, 3] float64[3]", "float64[3]"),
         ("Solve()", "float64[2, 1, 3, 3] float64[4, 3, 5]", "float64[2, 4, 3, 5]"),
@@ -164,6 +167,16 @@ def test_rule_gives_the_types_of_the_results(kernel: str, inputs: str, outputs: 
         ("Windows(axis=0, size=2, step=0)", "int8[3]", "int8[2, 2]", "a step of 0"),
         ("TakeAlongAxis(axis=1)", "int8[3, 2] int64[4, 2]", "int8[4, 2]", r"\(4,\), not \(3,\)"),
         ("Index()", "int8[3] int64[4] int64[4]", "int8[4]", "2 indices of 1 axes"),
+        (
+            'ArgReduce(kind="max", axis=0, keepdims=True)',
+            "int8[0, 3]",
+            "int64[1, 3]",
+            "the largest of nothing",
+        ),
+        (REDUCE.format("max"), "int8[0, 3]", "int8[3]", "the largest of nothing"),
+        (REDUCE.format("mean"), "int8[2, 3]", "int8[3]", "not of kind float"),
+        (REDUCE.format("any"), "int8[2, 3]", "bool[3]", "not of kind bool"),
+        ("Norm(p=-1.0, axes=(0,), keepdims=False)", "float32[0]", "float32[]", "of nothing"),
         ("Roll(shifts=(3,))", "int8[3]", "int8[3]", "a shift by 3 along 3"),
         ("Concat(axis=0)", "int8[3] int16[3]", "int8[6]", "with"),
         ("Arange(start=0, step=1, count=200, dtype=int8)", "", "int8[200]", "to 199"),

@@ -48,13 +48,38 @@ def _elementwise(kernel: k.Elementwise, inputs: Specs, outputs: Specs) -> Specs:
     return tuple([spec.with_shape(shape) for spec in outputs])
 
 
+_REDUCED: dict[k.ReduceKind, tuple[str, ...]] = {
+    "all": ("bool",),
+    "any": ("bool",),
+    "max": ("float", "int"),
+    "mean": ("float",),
+    "min": ("float", "int"),
+    "prod": ("float", "int"),
+    "sum": ("float", "int"),
+}
+"""The kinds of results."""
+
+
 def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> Spec:
+    result = outputs[0]
     if kernel.prologue is None:
         check(len(inputs) == 1, "one operand without a prologue")
+        result = inputs[0]
+        if kernel.kind in ("sum", "prod") and result.dtype.kind != "float":
+            result = result.with_dtype(int64)
     else:
-        compile_program(kernel.prologue, [spec.dtype for spec in inputs], [outputs[0].dtype])
+        compile_program(kernel.prologue, [spec.dtype for spec in inputs], [result.dtype])
+    check_kind(result, *_REDUCED[kernel.kind])
     shape = broadcast_shapes("reduce", *[spec.shape for spec in inputs])
-    return outputs[0].with_shape(reduced(shape, kernel.axes, kernel.keepdims))
+    made = result.with_shape(reduced(shape, kernel.axes, kernel.keepdims))
+    if kernel.kind in ("max", "min"):
+        _check_not_empty(shape, kernel.axes)
+    return made
+
+
+def _check_not_empty(shape: Shape, axes: tuple[int, ...]) -> None:
+    """That there is something to choose from."""
+    check(all(shape[axis] for axis in axes), f"the largest of nothing, over {axes} of {shape}")
 
 
 def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
@@ -69,6 +94,8 @@ def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
 def _over_axes(kernel: Any, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_kind(x, "float")
+    if isinstance(kernel, k.Norm) and not kernel.p >= 0:
+        _check_not_empty(x.shape, kernel.axes)
     return x.with_shape(reduced(x.shape, kernel.axes, kernel.keepdims))
 
 
@@ -76,7 +103,9 @@ def _arg_reduce(kernel: k.ArgReduce, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_kind(x, "float", "int")
     axes = tuple(range(x.ndim)) if kernel.axis is None else (kernel.axis,)
-    return x.with_shape(reduced(x.shape, axes, kernel.keepdims)).with_dtype(int64)
+    shape = reduced(x.shape, axes, kernel.keepdims)
+    _check_not_empty(x.shape, axes)
+    return x.with_shape(shape).with_dtype(int64)
 
 
 def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Spec:
