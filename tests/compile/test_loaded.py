@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -399,20 +400,20 @@ def test_other_arguments_are_refused_with_what_differs(path: Path) -> None:
         loaded(X.astype(lm.float64), good[1], mask=None)
     with pytest.raises(ArgumentError, match="on reference, the program is on cpu"):
         loaded(X.to_device("reference"), good[1], mask=None)
-    with pytest.raises(ArgumentError, match="predict: 1 positional arguments, not 2"):
-        loaded(X, mask=None)
-    with pytest.raises(ArgumentError, match=r"arguments\[1\]\['scale'\] is 2, not 2.0"):
-        loaded(X, {"scale": 2}, mask=None)
-    with pytest.raises(ArgumentError, match=r"arguments\[1\]\['scale'\] is a tensor, not 2.0"):
-        loaded(X, {"scale": X}, mask=None)
-    with pytest.raises(ArgumentError, match=r"arguments\[1\] has the keys \[\], not \['scale'\]"):
-        loaded(X, {}, mask=None)
-    with pytest.raises(ArgumentError, match=r"arguments\[0\] is a list, not a tensor"):
-        loaded([X], good[1], mask=None)
-    with pytest.raises(ArgumentError, match=r"keywords has the keys \[\], not \['mask'\]"):
-        loaded(*good)
-    with pytest.raises(ArgumentError, match=r"for predict\(x: float32\[5, 4\], \{'scale': 2.0\}"):
-        loaded()
+    for args, kwargs, message in [
+        ((X,), {"mask": None}, "predict: 1 arguments by position, not 2; the program was saved f"),
+        ((X, {"scale": 2}), {"mask": None}, "predict: argument 1['scale'] is 2, not 2.0; "),
+        ((X, {"scale": X}), {"mask": None}, "argument 1['scale'] is a tensor, not 2.0; "),
+        ((X, {}), {"mask": None}, "argument 1 has the keys [], not ['scale']; "),
+        (([X], good[1]), {"mask": None}, "argument 0 is a list, not a tensor; "),
+        ((None, good[1]), {"mask": None}, "argument 0 is None, not a tensor; "),
+        (good, {}, "argument mask is missing; "),
+        (good, {"mask": None, "k": 1}, "argument k is not among those that it was saved with; "),
+        (good, {"mask": X}, "argument mask is a tensor, not None; "),
+        ((), {}, "for predict(x: float32[5, 4], {'scale': 2.0}, mask=None)"),
+    ]:
+        with pytest.raises(ArgumentError, match=re.escape(message)):
+            loaded(*args, **kwargs)
 
 
 def test_loaded_program_cannot_be_compiled_into_another(path: Path) -> None:

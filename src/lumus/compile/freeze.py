@@ -9,18 +9,18 @@ from lumus.core.spec import Spec
 from lumus.trace.program import Capture, Program
 
 
-def freeze(program: Program) -> Program:
+def freeze(program: Program, *, copies: bool = True) -> Program:
     """The program with constants for the captured arrays that it does not write.
 
     They are copies: what is written to the arrays later does not reach the program, and passes may
-    compute with the values.
+    compute with the values. Without `copies` they are the arrays, which nobody else may have.
     """
     written = {write.target for write in program.writes}
     return program.with_captures(
         [
             one
             if one.constant or one.var in written
-            else Capture(one.var, _copied(one.data, one.var.spec), True)
+            else Capture(one.var, _copied(one.data, one.var.spec) if copies else one.data, True)
             for one in program.captures
         ]
     )

@@ -41,7 +41,9 @@ class LoadedProgram:
         self.path = path
         self.program: Program = saved.program
         self.name = saved.program.name
-        self.optimised: Program = optimised(freeze(saved.program), fast_math=fast_math)
+        self.optimised: Program = optimised(
+            freeze(saved.program, copies=False), fast_math=fast_math
+        )
         written = {write.target: write for write in saved.program.writes}
         self.state: dict[str, Tensor[Any]] = {
             one.var.label: new_tensor(one.data, one.var.spec)
@@ -50,6 +52,13 @@ class LoadedProgram:
         }
         self.saved = saved
         self._writes = [written.get(var) for var in saved.program.inputs]
+        positional, named = saved.arguments.items
+        is_plain = all(item is LEAF for item in positional.items) and not named.items
+        self._plain = (
+            tuple([var.spec for var in saved.program.inputs])
+            if is_plain and not any(self._writes)
+            else None
+        )
         lowered = _lowered(self.optimised)
         info = VariantInfo(self.name, (self._signature(),), "loaded")
         self._variant = Variant(saved.arguments, _Form(saved), lowered, info)
@@ -61,6 +70,10 @@ class LoadedProgram:
                 f"{self.name}: a loaded program cannot be called in a function that is compiled",
                 hint="call it outside, and give its results as arguments",
             )
+        if not kwargs:
+            plain = self._plain_data(args)
+            if plain is not None:
+                return self._variant.run(plain, args)
         tensors: list[Tensor[Any]] = []
         tree = take_apart((args, self._in_order(kwargs)), tensors)
         if tree != self.saved.arguments:
@@ -76,6 +89,21 @@ class LoadedProgram:
         return f"<program {self.name}{self._signature()} of {self.path}>"
 
     # Arguments ------------------------------------------------------------------------------------
+
+    def _plain_data(self, args: tuple[Any, ...]) -> list[Any] | None:
+        """The data of arguments that are as they should be, if they are tensors and nothing else.
+
+        The short way of most calls; None leaves it to the long one.
+        """
+        specs = self._plain
+        if specs is None or len(args) != len(specs):
+            return None
+        data: list[Any] = []
+        for arg, spec in zip(args, specs, strict=True):
+            if not isinstance(arg, Tensor) or arg.spec is not spec or not arg.data.is_contiguous:
+                return None
+            data.append(arg.data)
+        return data
 
     def _checked(self, place: int, tensor: Tensor[Any]) -> Any:
         """The data of an argument, dense; raises for one that is not of its spec."""
@@ -117,15 +145,9 @@ class LoadedProgram:
         return {key: kwargs[key] for key in wanted} if set(kwargs) == set(wanted) else kwargs
 
     def _other_form(self, tree: Branch) -> ArgumentError:
-        (args, kwargs), (wanted_args, wanted_kwargs) = tree.items, self.saved.arguments.items
-        what = (
-            f"{len(args.items)} positional arguments, not {len(wanted_args.items)}"
-            if len(args.items) != len(wanted_args.items)
-            else _difference("arguments", args, wanted_args)
-            or _difference("keywords", kwargs, wanted_kwargs)
-        )
         return ArgumentError(
-            f"{self.name}: {what}; the program was saved for {self.name}{self._signature()}",
+            f"{self.name}: {_other_call(tree, self.saved.arguments)}; the program was saved for "
+            f"{self.name}{self._signature()}",
             op=self.name,
         )
 
@@ -151,15 +173,22 @@ class _Form:
         self.program = saved.program
         self.saved = saved
         self._specs = [var.spec for var in saved.program.outputs]
+        self._is_one = saved.results is LEAF and saved.passed == (None,)
 
     def difference(self) -> None:
         """Nothing changes: it reads no Python."""
 
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
         """The results, of the tensors of the call and what the plan computed."""
+        cut = None
+        for tensor in tensors:
+            if tensor.origin is not None:
+                cut = _cut(self.program.name, tensors)
+                break
+        if cut is None and self._is_one:
+            return new_tensor(data[0], self._specs[0])
         made: Iterator[Any] = map(new_tensor, data, self._specs)
         places = iter(self.saved.passed)
-        cut = _cut(self.program.name, tensors)
 
         def following() -> Any:
             place = next(places)
@@ -213,6 +242,27 @@ def _told(tree: Tree, inputs: Iterator[Any]) -> str:
         pairs = zip(tree.keys, items, strict=True)
         return f"{{{', '.join(f'{key!r}: {item}' for key, item in pairs)}}}"
     return f"[{', '.join(items)}]" if tree.kind is list else f"({', '.join(items)})"
+
+
+def _other_call(got: Branch, wanted: Branch) -> str:
+    """The first thing in which a call is not as it should be, in words."""
+    (args, kwargs), (wanted_args, wanted_kwargs) = got.items, wanted.items
+    if len(args.items) != len(wanted_args.items):
+        return f"{len(args.items)} arguments by position, not {len(wanted_args.items)}"
+    for name in wanted_kwargs.keys:
+        if name not in kwargs.keys:
+            return f"argument {name} is missing"
+    for name in kwargs.keys:
+        if name not in wanted_kwargs.keys:
+            return f"argument {name} is not among those that it was saved with"
+    names = [*range(len(args.items)), *kwargs.keys]
+    items = zip(
+        (*args.items, *kwargs.items), (*wanted_args.items, *wanted_kwargs.items), strict=True
+    )
+    found = (
+        _difference(f"argument {name}", *pair) for name, pair in zip(names, items, strict=True)
+    )
+    return next(what for what in found if what)
 
 
 def _difference(path: str, got: Tree, wanted: Tree) -> str | None:
