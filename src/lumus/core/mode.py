@@ -7,6 +7,8 @@ One context variable holds it all, so that an op asks once; context variables ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -130,3 +132,13 @@ class Mode:
 EAGER = Mode(records=True, notes_cuts=True, interpreter=None)
 
 MODE: ContextVar[Mode] = ContextVar("lumus_mode", default=EAGER)
+
+
+@contextmanager
+def eagerly() -> Iterator[None]:
+    """What is inside happens now, and unrecorded, although the context may trace."""
+    token = MODE.set(MODE.get().eager())
+    try:
+        yield
+    finally:
+        MODE.reset(token)

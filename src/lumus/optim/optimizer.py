@@ -14,7 +14,7 @@ from lumus.autograd.modes import no_grad
 from lumus.core.construct import new_tensor
 from lumus.core.dtypes import DType, float32, is_half
 from lumus.core.kinds import Float
-from lumus.core.mode import MODE
+from lumus.core.mode import MODE, eagerly
 from lumus.core.record import Leaf
 from lumus.core.scalar.expressions import Expression
 from lumus.core.site import describe
@@ -348,14 +348,10 @@ def slot(state: State, name: str, parameter: Tensor[Float]) -> Tensor[Float]:
     value = state.get(name)
     if value is None:
         # State lives on: it is made now, also while a function is traced.
-        mode = MODE.get()
-        token = MODE.set(mode.eager())
-        try:
+        with eagerly():
             value = state[name] = zeros(
                 parameter.shape, dtype=_state_dtype(parameter), device=parameter.device
             )
-        finally:
-            MODE.reset(token)
     return cast("Tensor[Float]", value)
 
 

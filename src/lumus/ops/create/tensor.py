@@ -12,6 +12,7 @@ from lumus.core.construct import made_tensor
 from lumus.core.device import Device, device_named
 from lumus.core.dtypes import ALL, BY_NAME, INT_RANGE, DType, checked_dtype, public_name
 from lumus.core.kinds import TITLE, Bool, Float, Int, K
+from lumus.core.mode import eagerly
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor, leaf
 from lumus.errors import ArgumentError, DTypeError, KindError, ShapeError
@@ -113,8 +114,10 @@ def tensor(
             parts = [_beside(first, one, dtype, device) for one in cast("list[Any]", value)]
             return leaf(stack(parts), requires_grad)
     array = _as_array(value, dtype)
-    made = copied(array, place)
-    return leaf(made if dtype is None else _converted(made, dtype), requires_grad)
+    with eagerly():  # the values are there, also while a function is traced
+        made = copied(array, place)
+        made = made if dtype is None else _converted(made, dtype)
+    return leaf(made_tensor(made.data, made.spec), requires_grad)
 
 
 def _first_tensor(values: Sequence[Any], depth: int) -> Tensor[Any] | None:
