@@ -12,7 +12,7 @@ from lumus.core.construct import made_tensor
 from lumus.core.device import Device, device_named
 from lumus.core.dtypes import ALL, BY_NAME, INT_RANGE, DType, checked_dtype, public_name
 from lumus.core.kinds import TITLE, Bool, Float, Int, K
-from lumus.core.mode import eagerly
+from lumus.core.mode import MODE, eagerly
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor, leaf
 from lumus.errors import ArgumentError, DTypeError, KindError, ShapeError
@@ -114,6 +114,9 @@ def tensor(
             parts = [_beside(first, one, dtype, device) for one in cast("list[Any]", value)]
             return leaf(stack(parts), requires_grad)
     array = _as_array(value, dtype)
+    if MODE.get().tracer is None:
+        made = copied(array, place)
+        return leaf(made if dtype is None else _converted(made, dtype), requires_grad)
     with eagerly():  # the values are there, also while a function is traced
         made = copied(array, place)
         made = made if dtype is None else _converted(made, dtype)
