@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from lumus.compile.cost import cost_of, machine_rates
 from lumus.compile.lower_cpu import Lowered, Row
 from lumus.core import kernels
 from lumus.core.frozen import frozen
-from lumus.core.scalar.nodes import Call, postorder
 from lumus.core.site import describe
-from lumus.trace.program import Equation
 
 
 class VariantInfo:
@@ -63,24 +62,28 @@ class CacheInfo:
 def explanation(name: str, lowered: Lowered) -> str:
     """What a plan does, a line for each equation that runs: how, what it moves, where it is from.
 
+    With the least time that each can take on this machine, by its products or the bytes it moves.
     Then the memory: of the arena, of its values unshared, and the most that is alive at once.
     """
-    lines = [f"{name}: {len(lowered.rows)} equations"]
-    moved = operations = 0
-    for row in lowered.rows:
-        if row.how == "view":
-            continue
-        nbytes, flops = _moved(row.equation), _flops(row.equation)
-        moved, operations = moved + nbytes, operations + flops
-        lines.append(f"  {_told(row)}  {nbytes:,} bytes, {flops:,} operations{_where(row)}")
-    views = sum(row.how == "view" for row in lowered.rows)
-    lines.append(f"{views} views, which cost nothing")
-    lines.append(f"moves {moved:,} bytes and does {operations:,} operations")
-    memory = lowered.memory
-    lines.append(
+    rates, rows = machine_rates(), [row for row in lowered.rows if row.how != "view"]
+    costs = [cost_of(row.equation) for row in rows]
+    lines = [f"{name}: {len(rows)} kernels"]
+    for row, cost in zip(rows, costs, strict=True):
+        bound = cost.bound_s(rates) * 1e6
+        lines.append(
+            f"  {_told(row)}  {cost.nbytes:,} bytes, {cost.operations:,} operations, "
+            f"at least {bound:.2f} us{_where(row)}"
+        )
+    views, memory = len(lowered.rows) - len(rows), lowered.memory
+    lines += [
+        f"{views} views, which cost nothing",
+        f"moves {sum(one.nbytes for one in costs):,} bytes and does "
+        f"{sum(one.operations for one in costs):,} operations; at least "
+        f"{sum(one.bound_s(rates) for one in costs) * 1e6:.1f} us at "
+        f"{rates.operations / 1e9:.0f} billion operations and {rates.nbytes / 1e9:.0f} GB a second",
         f"memory: arena {memory.arena_bytes:,} bytes; without sharing {memory.naive_bytes:,}; "
-        f"alive at once {memory.peak_bytes:,}"
-    )
+        f"alive at once {memory.peak_bytes:,}",
+    ]
     return "\n".join(lines)
 
 
@@ -95,23 +98,3 @@ def _told(row: Row) -> str:
 
 def _where(row: Row) -> str:
     return f"  # {describe(row.equation.sites[0])}" if row.equation.sites else ""
-
-
-def _moved(equation: Equation) -> int:
-    """Bytes of all operands: each read, or written, once."""
-    return sum(var.spec.nbytes for var in (*equation.inputs, *equation.outputs))
-
-
-def _flops(equation: Equation) -> int:
-    """Floating-point operations, by the kernel: products count two for each pair."""
-    kernel, output = equation.kernel, equation.outputs[0].spec
-    match kernel:
-        case kernels.MatMul():
-            return 2 * output.size * equation.inputs[0].spec.shape[-1]
-        case kernels.Elementwise(expression):
-            calls = sum(isinstance(node, Call) for node in postorder(expression.outputs))
-            return calls * output.size
-        case kernels.Copy() | kernels.Reshape() | kernels.Cast():
-            return 0
-        case _:
-            return max(var.spec.size for var in (*equation.inputs, *equation.outputs))
