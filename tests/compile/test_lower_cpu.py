@@ -144,3 +144,33 @@ def test_arguments_of_other_layouts_have_plans_of_their_own() -> None:
     for one in (x, x[::-1], x.permute_dims(1, 0), x[:, ::2], x[1:2].broadcast_to((4, 6))):
         for _ in range(2):
             assert compiled(one).tolist() == (one * 2.0).sum(axis=0).tolist()
+
+
+def test_a_cache_is_filled_where_it_lies() -> None:
+    cache = lm.zeros((64, 1000))
+    table = lm.zeros((50, 8))
+
+    def fill(x: Any, row: Any, ids: Any) -> None:
+        cache[3:4] = x
+        table.copy_(table.at[ids].add(row))
+
+    args = lm.ones((1, 1000)), lm.ones((2, 8)), lm.tensor([4, 4])
+    program, plan = lowered(fill, *args)
+    assert hows(plan) == ["copy: step", "slice_put: step", "index_put: step"]
+    assert plan.memory.arena_bytes == 4032  # of the copy of x, whose layout passes do not know
+    compiled = lm.compile(fill)
+    for _ in range(2):
+        compiled(*args)
+    assert cache.sum().item() == 1000.0
+    assert table[4].tolist() == [4.0] * 8
+    assert table.sum().item() == 32.0
+    assert len(program.writes) == 2
+
+
+def test_a_reshaped_copy_does_not_take_over_what_it_copies() -> None:
+    def turned(x: Any) -> Any:
+        y = x * 2.0
+        return y.permute_dims(1, 0).reshape(6) + y.reshape(6)
+
+    x = lm.arange(6.0).reshape(2, 3)
+    assert lm.compile(turned)(x).tolist() == turned(x).tolist()

@@ -12,14 +12,12 @@ from typing import Any
 
 from lumus import _native
 from lumus.compile.memory import Lifetime, MemoryPlan, plan_memory
-from lumus.core import kernels, kernels_shape
+from lumus.compile.placement import Placement, Strides, is_view
+from lumus.core import kernels
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
 from lumus.core.spec import Spec
 from lumus.trace.program import Equation, HostInput, Program, Var
-from lumus.trace.value import layout_of, view_layouts
-
-Strides = tuple[int, ...]
+from lumus.trace.value import layout_of
 
 
 @frozen
@@ -51,7 +49,7 @@ def _separated(program: Program) -> Program:
     A result that is given, or wanted twice, is copied, and so is the value of a write that is a
     given one: it must be read before anything is written.
     """
-    made = {var for one in program.equations if not _is_view(one.kernel) for var in one.outputs}
+    made = {var for one in program.equations if not is_view(one.kernel) for var in one.outputs}
     equations = list(program.equations)
 
     def own(var: Var) -> Var:
@@ -71,16 +69,6 @@ def _separated(program: Program) -> Program:
     return program.with_results(equations, outputs, writes)
 
 
-def _is_view(kernel: Kernel) -> bool:
-    match kernel:
-        case kernels.Permute() | kernels.Slice() | kernels.BroadcastTo() | kernels.Reshape():
-            return True
-        case kernels_shape.Windows():
-            return True
-        case _:
-            return False
-
-
 class _Place:
     """Where a value lies: a slot, and its layout if known."""
 
@@ -94,9 +82,8 @@ class _Place:
 class _Lowering:
     def __init__(self, program: Program, layouts: Mapping[Var, Strides]) -> None:
         self.program = program
-        self.layouts: dict[Var, Strides] = {**layouts}
-        for capture in program.captures:
-            self.layouts[capture.var] = tuple(capture.data.strides)
+        self.known = Placement(program, layouts)
+        self.in_place = self.known.in_place_writes()
         self.slots: list[Any] = []
         self.bound: list[tuple[int, Any]] = []
         self.places: dict[Var, _Place] = {}
@@ -108,96 +95,12 @@ class _Lowering:
         self.block_slots: list[list[int]] = []
         self.first: list[int] = []
         self.bytes: list[int] = []
-        self.layouts_of: dict[Var, Any] = {}
-        self.views: dict[Var, Var] = {}  # what each window is a window on
-        self.steps: list[Any] = [self._prepared(one) for one in program.equations]
-        self.last_read = {var: at for at, one in enumerate(program.equations) for var in one.inputs}
-        self.last_use = self._last_uses()
-        self.in_place = self._in_place_writes()
         self.wanted = set(program.outputs)
-
-    # What is known before -------------------------------------------------------------------------
-
-    def _prepared(self, equation: Equation) -> Any:
-        """The native step of an equation, None if it has none or is a view; notes its layouts."""
-        kernel = equation.kernel
-        if _is_view(kernel):
-            (source,), (var,) = equation.inputs, equation.outputs
-            base = self._layout(source)
-            layouts = None if base is None else view_layouts(kernel, base)
-            if layouts is not None:
-                self.layouts_of[var] = layouts[0]
-                self.views[var] = source
-                return None
-        inputs = tuple([var.spec for var in equation.inputs])
-        outputs = tuple([var.spec for var in equation.outputs])
-        device = outputs[0].device
-        if isinstance(kernel, kernels.Reshape):
-            # Strides do not allow a view: a dense copy, which is then seen under the new shape.
-            return device.prepare_step(kernels.Copy(), inputs, inputs)
-        step = device.prepare_step(kernel, inputs, outputs)
-        if step is None:
-            self.layouts_of.update(dict.fromkeys(equation.outputs, None))
-        return step
-
-    def _layout(self, var: Var) -> Any:
-        """The layout of a value; None for what a callback gives, which may have any."""
-        if var not in self.layouts_of:
-            strides = self.layouts.get(var)
-            self.layouts_of[var] = layout_of(var.spec.shape, strides)
-        return self.layouts_of[var]
-
-    def _last_uses(self) -> dict[Var, int]:
-        """The last equation that needs the memory of each value, its views' uses included."""
-        last: dict[Var, int] = {}
-        for at, one in enumerate(self.program.equations):
-            for var in (*one.inputs, *one.outputs):
-                last[self._root(var)] = at
-        end = len(self.program.equations)
-        for var in self.program.results():
-            last[self._root(var)] = end
-        return last
-
-    def _root(self, var: Var) -> Var:
-        while var in self.views:
-            var = self.views[var]
-        return var
-
-    def _in_place_writes(self) -> dict[Var, Var]:
-        """For values that may be computed where they are to be written: the target."""
-        maker = {var: at for at, one in enumerate(self.program.equations) for var in one.outputs}
-        chosen: dict[Var, Var] = {}
-        for write in self.program.writes:
-            at = maker[write.value]
-            equation = self.program.equations[at]
-            last = self.last_use.get(write.target, -1)
-            reads_itself = last == at and self._runs_in_place(equation, write.target)
-            if last < at or reads_itself:
-                chosen[write.value] = write.target
-        return chosen
-
-    def _runs_in_place(self, equation: Equation, target: Var) -> bool:
-        if not isinstance(equation.kernel, kernels.Elementwise):
-            return False
-        return target in equation.inputs and self._reads_directly(equation, target)
-
-    def _reads_directly(self, equation: Equation, target: Var) -> bool:
-        """Whether an equation reads a value as it is, not through another window on it too."""
-        return not any(self._window_on(var, target) for var in equation.inputs if var is not target)
-
-    def _window_on(self, var: Var, target: Var) -> bool:
-        while var in self.views:
-            var = self.views[var]
-            if var is target:
-                return True
-        return False
-
-    # Lowering -------------------------------------------------------------------------------------
 
     def lowered(self) -> Lowered:
         program = self.program
         for var in program.inputs:
-            strides = self.layouts[var]
+            strides = self.known.strides[var]
             slot = self._slot(("input", var.spec.dtype.code, var.spec.shape, strides))
             self.places[var] = _Place(slot, layout_of(var.spec.shape, strides))
         for capture in program.captures:
@@ -229,16 +132,16 @@ class _Lowering:
         self.places[var] = _Place(slot, layout_of(var.spec.shape, array.strides))
 
     def _equation(self, at: int, equation: Equation) -> None:
-        if equation.outputs[0] in self.views:
+        if equation.outputs[0] in self.known.views:
             self._view(equation)
             self.rows.append(Row(equation, "view"))
             return
         sources = [self.places[var].slot for var in equation.inputs]
-        step = self.steps[at]
+        step = self.known.steps[at]
         if step is None:
             self._call(at, equation, sources)
             return
-        targets = [self._output(at, equation, var, step.in_place) for var in equation.outputs]
+        targets = [self._output(at, equation, var) for var in equation.outputs]
         if isinstance(equation.kernel, kernels.Reshape):
             spec = equation.inputs[0].spec
             dense = spec_strides(spec)
@@ -267,16 +170,16 @@ class _Lowering:
                 start * stride
                 for start, stride in zip(equation.kernel.starts, strides, strict=True)
             )
-        spec, layout = var.spec, self.layouts_of[var]
+        spec, layout = var.spec, self.known.layouts[var]
         slot = self._slot(
             ("view", base.slot, spec.dtype.code, offset, spec.shape, tuple(layout.strides))
         )
         self.places[var] = _Place(slot, layout)
 
-    def _output(self, at: int, equation: Equation, var: Var, in_place: bool) -> int:
+    def _output(self, at: int, equation: Equation, var: Var) -> int:
         """The slot of a value that a step computes: where it is wanted, or in the arena."""
         target = self.in_place.get(var)
-        if target is not None and self._fits(equation, target):
+        if target is not None and self._fits(at, target):
             place = self.places[target]
             self.places[var] = _Place(place.slot, place.layout)
             return place.slot
@@ -289,7 +192,7 @@ class _Lowering:
             return slot
         slot = self._slot(["planned", spec.dtype.code, spec.shape, 0])
         self.places[var] = _Place(slot, layout)
-        block = self._dying_input(at, equation, var) if in_place else None
+        block = self._dying_input(at, equation, var)
         if block is None:
             block = len(self.first)
             self.first.append(at)
@@ -299,19 +202,19 @@ class _Lowering:
         self.block_slots[block].append(slot)
         return slot
 
-    def _fits(self, equation: Equation, target: Var) -> bool:
+    def _fits(self, at: int, target: Var) -> bool:
         """Whether a step can write straight into a target; most kernels want it dense."""
         dense = layout_of(target.spec.shape).strides == self.places[target].layout.strides
-        return dense or isinstance(equation.kernel, kernels.Elementwise | kernels.Copy)
+        return dense or self.known.steps[at].takes_strided_outputs
 
     def _dying_input(self, at: int, equation: Equation, var: Var) -> int | None:
         """The block of an input that is not needed any more, and that the result can take over."""
         for source in equation.inputs:
             block = self.block_of.get(source)
-            if block is None or source.spec is not var.spec or self.last_use[source] != at:
+            if block is None or source.spec is not var.spec or self.known.last_use[source] != at:
                 continue
             taken = any(self.block_of.get(other) == block for other in equation.outputs)
-            if not taken and self._reads_directly(equation, source):
+            if not taken and self.known.may_take_over(at, source):
                 return block
         return None
 
@@ -331,7 +234,7 @@ class _Lowering:
         return [
             self.places[var].slot
             for var in read
-            if self.places[var].layout is None and self.last_read[var] == at
+            if self.places[var].layout is None and self.known.last_read[var] == at
         ]
 
     def _copy_writes(self) -> None:
@@ -351,7 +254,7 @@ class _Lowering:
     def _plan(self) -> MemoryPlan:
         last = list(self.first)
         for var, block in self.block_of.items():
-            last[block] = max(last[block], self.last_use[var])
+            last[block] = max(last[block], self.known.last_use[var])
         lifetimes = [
             Lifetime(nbytes, first, end)
             for nbytes, first, end in zip(self.bytes, self.first, last, strict=True)

@@ -1,0 +1,124 @@
+"""What is known of a program's values before they have places: layouts, views, uses, who may write
+where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumus.core import kernels, kernels_shape
+from lumus.core.kernels import Kernel
+from lumus.trace.program import Equation, Program, Var
+from lumus.trace.value import layout_of, view_layouts
+
+Strides = tuple[int, ...]
+
+
+def is_view(kernel: Kernel) -> bool:
+    """Whether a kernel gives a window on its input, if strides allow."""
+    match kernel:
+        case kernels.Permute() | kernels.Slice() | kernels.BroadcastTo() | kernels.Reshape():
+            return True
+        case kernels_shape.Windows():
+            return True
+        case _:
+            return False
+
+
+class Placement:
+    """The native step of each equation, and how values lie and live.
+
+    `layouts` are arrays without memory, None for what a callback gives, which may lie in any way.
+    `views` says what each window is a window on. `last_read` is the last equation that reads a
+    value as such, `last_use` the last that needs its memory, windows on it included (the number of
+    equations for results).
+    """
+
+    def __init__(self, program: Program, strides: Mapping[Var, Strides]) -> None:
+        self.program = program
+        self.strides: dict[Var, Strides] = {**strides}
+        for capture in program.captures:
+            self.strides[capture.var] = tuple(capture.data.strides)
+        self.layouts: dict[Var, Any] = {}
+        self.views: dict[Var, Var] = {}
+        self.steps: list[Any] = [self._prepared(one) for one in program.equations]
+        self.last_read = {var: at for at, one in enumerate(program.equations) for var in one.inputs}
+        self.last_use = self._last_uses()
+
+    def _prepared(self, equation: Equation) -> Any:
+        """The native step of an equation, None if it has none or is a view; notes its layouts."""
+        kernel = equation.kernel
+        if is_view(kernel):
+            (source,), (var,) = equation.inputs, equation.outputs
+            base = self._layout(source)
+            layouts = None if base is None else view_layouts(kernel, base)
+            if layouts is not None:
+                self.layouts[var] = layouts[0]
+                self.views[var] = source
+                return None
+        inputs = tuple([var.spec for var in equation.inputs])
+        outputs = tuple([var.spec for var in equation.outputs])
+        device = outputs[0].device
+        if isinstance(kernel, kernels.Reshape):
+            # Strides do not allow a view: a dense copy, which is then seen under the new shape.
+            return device.prepare_step(kernels.Copy(), inputs, inputs)
+        step = device.prepare_step(kernel, inputs, outputs)
+        if step is None:
+            self.layouts.update(dict.fromkeys(equation.outputs, None))
+        return step
+
+    def _layout(self, var: Var) -> Any:
+        """The layout of a value; None for what a callback gives, which may have any."""
+        if var not in self.layouts:
+            strides = self.strides.get(var)
+            self.layouts[var] = layout_of(var.spec.shape, strides)
+        return self.layouts[var]
+
+    def _last_uses(self) -> dict[Var, int]:
+        """The last equation that needs the memory of each value, its views' uses included."""
+        last: dict[Var, int] = {}
+        for at, one in enumerate(self.program.equations):
+            for var in (*one.inputs, *one.outputs):
+                last[self._root(var)] = at
+        end = len(self.program.equations)
+        for var in self.program.results():
+            last[self._root(var)] = end
+        return last
+
+    def _root(self, var: Var) -> Var:
+        while var in self.views:
+            var = self.views[var]
+        return var
+
+    def in_place_writes(self) -> dict[Var, Var]:
+        """For values that may be computed where they are to be written: the target."""
+        maker = {var: at for at, one in enumerate(self.program.equations) for var in one.outputs}
+        chosen: dict[Var, Var] = {}
+        for write in self.program.writes:
+            at = maker[write.value]
+            last = self.last_use.get(write.target, -1)
+            reads_itself = last == at and self.may_take_over(at, write.target)
+            if last < at or reads_itself:
+                chosen[write.value] = write.target
+        return chosen
+
+    def may_take_over(self, at: int, value: Var) -> bool:
+        """Whether equation `at` may write its result where an input lies that it reads.
+
+        Its kernel must allow it, and read the value as it is, through no other window on it.
+        """
+        inputs, step = self.program.equations[at].inputs, self.steps[at]
+        if step is None or value not in inputs:
+            return False
+        return all(
+            step.may_overwrite(place) if var is value else not self._window_on(var, value)
+            for place, var in enumerate(inputs)
+        )
+
+    def _window_on(self, var: Var, target: Var) -> bool:
+        while var in self.views:
+            var = self.views[var]
+            if var is target:
+                return True
+        return False
