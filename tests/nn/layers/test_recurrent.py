@@ -318,8 +318,10 @@ def test_input_that_does_not_fit_is_told(
 
 def test_states_of_an_lstm_are_two() -> None:
     module: Any = LSTM(3, 4)
-    with pytest.raises(ArgumentError, match="LSTM: the states must be 2 tensors"):
+    with pytest.raises(ArgumentError, match="LSTM: the states must be 2 tensors, got 1"):
         module(zeros(5, 2, 3), (zeros(1, 2, 4),))
+    with pytest.raises(ArgumentError, match=r"got one Tensor\nhint: pass \(hidden, cell\)"):
+        module(zeros(5, 2, 3), zeros(1, 2, 4))
     with pytest.raises(ShapeError, match="the cell state must have shape"):
         module(zeros(5, 2, 3), (zeros(1, 2, 4), zeros(1, 2, 5)))
 

@@ -260,6 +260,10 @@ class RecurrentLayer(RecurrentModule):
         return ", ".join([f"{self.input_size}, {self.hidden_size}", *unusual])
 
 
+def _counted(states: Any) -> str:
+    return f"{len(states)}" if isinstance(states, list | tuple) else f"one {type(states).__name__}"
+
+
 def _first_states(
     op: str,
     x: Tensor[Float],
@@ -270,7 +274,11 @@ def _first_states(
     if states is None:
         return [zeros(shape, dtype=x.dtype, device=x.device) for shape in shapes]
     if not isinstance(states, list | tuple) or len(states) != len(shapes):
-        raise ArgumentError(f"{op}: the states must be {len(shapes)} tensors", op=op)
+        raise ArgumentError(
+            f"{op}: the states must be {len(shapes)} tensors, got {_counted(states)}",
+            hint="pass (hidden, cell), as the layer returns them" if len(shapes) == 2 else None,
+            op=op,
+        )
     check_tensors(op, *states)
     for name, state, shape in zip(("hidden", "cell"), states, shapes, strict=False):
         if state.shape != shape:
