@@ -154,8 +154,6 @@ struct Minimum {
 // ---- folding a vector
 // -----------------------------------------------------------------------------
 
-template <int... kIndices>
-struct Indices {};
 template <int kIndex>
 struct Index {
   constexpr operator int() const { return kIndex; }

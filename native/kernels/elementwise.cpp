@@ -368,6 +368,10 @@ LUMUS_INLINE void run_steps(const ElementwiseProgram& program, const SlotsOf<kCa
   const bool* const is_fixed = slots.is_fixed;
   const ProgramStep* const end = program.steps + program.num_steps;
   for (const ProgramStep* step = program.steps; step != end; ++step) {
+    if (step->block != nullptr) {
+      run_block(*step->block, places, is_fixed, count);
+      continue;
+    }
     const std::uint16_t* const arguments = step->arguments;
     const unsigned fixed = (is_fixed[arguments[0]] ? 1u : 0u) | (is_fixed[arguments[1]] ? 2u : 0u) |
                            (is_fixed[arguments[2]] ? 4u : 0u);
@@ -598,6 +602,6 @@ StepFunction find_step(Opcode opcode, DType dtype, DType source) {
 }  // namespace
 
 extern const ElementwiseKernels elementwise_table;
-const ElementwiseKernels elementwise_table = {find_step, find_pair_step, run, evaluate};
+const ElementwiseKernels elementwise_table = {find_step, find_pair_step, find_block, run, evaluate};
 
 }  // namespace lumus::LUMUS_ISA

@@ -108,9 +108,13 @@ constexpr int kNumOpcodes = static_cast<int>(Opcode::copy) + 1;
 using StepFunction = void (*)(std::byte* result, const std::byte* first, const std::byte* second,
                               const std::byte* third, std::int64_t count, unsigned fixed);
 
+struct ElementwiseBlock;  // elementwise_block.h
+enum class BlockForm : std::uint8_t;
+
 // Slots are numbered inputs, constants, temporaries, outputs.
 struct ProgramStep {
   StepFunction function;
+  const ElementwiseBlock* block;  // instead of a function, if not null
   std::uint16_t result;
   std::uint16_t arguments[3];  // absent ones name slot 0
 };
@@ -129,8 +133,8 @@ struct ElementwiseProgram {
   const DType* output_dtypes;
   std::byte* const* constants;  // each a full tile of one value
   const ProgramStep* steps;
-  const int* last_read;     // per input: the last step that reads it
-  const int* written;       // per output: the step that writes it
+  const int* last_read;     // per input: the last instruction that reads it
+  const int* written;       // per output: the instruction that writes it
   std::int64_t tile;        // elements, a multiple of 64
   std::int64_t slot_bytes;  // of a tile buffer: room for `tile` elements of the widest register
   std::int64_t cost;        // of an element, in simple instructions
@@ -144,6 +148,9 @@ struct ElementwiseKernels {
   // One loop for two instructions, each rounding on its own: outer(inner(first, second), third), or
   // outer(third, inner(first, second)) when `is_reversed`. For the opcodes of `joins_in_pairs`.
   StepFunction (*find_pair)(Opcode inner, Opcode outer, bool is_reversed, DType dtype);
+
+  // An instruction of a block of float32 or float64 (elementwise_block.h), null if there is none.
+  void (*(*find_block)(BlockForm form, Opcode opcode, DType dtype, bool is_narrow))();
 
   // Runs over `shape`. Inputs are broadcast to it; outputs have it.
   void (*run)(const ElementwiseProgram& program, const View* const* outputs,

@@ -1,7 +1,7 @@
 // The instructions of elementwise programs on float32 and float64 that are met less often: inverse
 // and hyperbolic functions, other bases, and the gamma functions.
+#include "kernels/elementwise_functions.h"
 #include "kernels/elementwise_steps.h"
-#include "kernels/math.h"
 #include "kernels/math_gamma.h"
 
 namespace lumus::LUMUS_ISA {

@@ -12,6 +12,9 @@ StepFunction find_float_step(Opcode opcode, DType dtype);
 StepFunction find_special_step(Opcode opcode, DType dtype);
 StepFunction find_pair_step(Opcode inner, Opcode outer, bool is_reversed, DType dtype);
 StepFunction find_integer_step(Opcode opcode, DType dtype);  // booleans included
+void (*find_block(BlockForm form, Opcode opcode, DType dtype, bool is_narrow))();
+void run_block(const ElementwiseBlock& block, std::byte* const* slots, const bool* is_fixed,
+               std::int64_t count);
 StepFunction find_cast_step(DType source, DType target);
 StepFunction find_copy_step(std::int64_t itemsize);
 StepFunction find_select_step(std::int64_t itemsize);
@@ -107,21 +110,5 @@ void pair_vectors(std::byte* result, const std::byte* first, const std::byte* se
     result += LUMUS_VECTOR_BYTES;
   }
 }
-
-// Vector functions: `of` takes and gives Vec<float> or Vec<double>.
-#define LUMUS_UNARY(Name, expression) \
-  struct Name {                       \
-    template <class V>                \
-    LUMUS_INLINE V of(V x) {          \
-      return expression;              \
-    }                                 \
-  };
-#define LUMUS_BINARY(Name, expression) \
-  struct Name {                        \
-    template <class V>                 \
-    LUMUS_INLINE V of(V x, V y) {      \
-      return expression;               \
-    }                                  \
-  };
 
 }  // namespace lumus::LUMUS_ISA

@@ -42,6 +42,10 @@ using u64v = Vec<std::uint64_t>;
 
 #define LUMUS_INLINE static inline __attribute__((always_inline))
 
+// Numbers to expand: Indices<__integer_pack(4)...> is Indices<0, 1, 2, 3>.
+template <int... kIndices>
+struct Indices {};
+
 template <class T>
 LUMUS_INLINE Vec<T> load(const T* from) {
   Vec<T> value;

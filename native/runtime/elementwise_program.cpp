@@ -145,20 +145,48 @@ void write_constant(std::byte* to, const ConstantDescription& constant, std::int
   }
 }
 
-}  // namespace
+// Joins an addition, subtraction or multiplication with the one that alone uses its result: one
+// loop that loads and stores once instead of twice, with the same two roundings.
+std::vector<ProgramInstruction> join_pairs(std::vector<ProgramInstruction> instructions,
+                                           std::size_t num_registers,
+                                           const std::vector<int>& outputs) {
+  std::vector<int> num_uses(num_registers, 0);
+  std::vector<ProgramInstruction*> makers(num_registers, nullptr);
+  for (const int output : outputs) num_uses[static_cast<std::size_t>(output)] += 2;
+  for (ProgramInstruction& instruction : instructions) {
+    makers[static_cast<std::size_t>(instruction.result)] = &instruction;
+    for (const int argument : instruction.arguments) ++num_uses[static_cast<std::size_t>(argument)];
+  }
+  std::vector<bool> is_joined(num_registers, false);  // into the instruction that uses it
+  for (ProgramInstruction& outer : instructions) {
+    const bool is_computed = outer.dtype == DType::float32 || outer.dtype == DType::float64;
+    if (outer.block >= 0 || !is_computed || !joins_in_pairs(outer.opcode)) continue;
+    for (const std::size_t position : {std::size_t{0}, std::size_t{1}}) {
+      const auto candidate = static_cast<std::size_t>(outer.arguments[position]);
+      ProgramInstruction* const inner = makers[candidate];
+      if (inner == nullptr || inner->block >= 0 || inner->is_pair) continue;
+      if (num_uses[candidate] != 1) continue;
+      const bool is_square = inner->opcode == Opcode::square;
+      if (!is_square && !joins_in_pairs(inner->opcode)) continue;
+      outer.is_pair = true;
+      outer.inner = is_square ? Opcode::multiply : inner->opcode;
+      outer.is_reversed = position == 1;
+      outer.arguments = {inner->arguments.front(), inner->arguments.back(),
+                         outer.arguments[1 - position]};
+      is_joined[candidate] = true;
+      break;
+    }
+  }
+  std::vector<ProgramInstruction> result;
+  for (ProgramInstruction& instruction : instructions) {
+    if (!is_joined[static_cast<std::size_t>(instruction.result)]) {
+      result.push_back(std::move(instruction));
+    }
+  }
+  return result;
+}
 
-struct CompiledProgram::Instruction {
-  Opcode opcode;
-  DType dtype;   // of the operands; the target of a cast
-  DType source;  // what a cast converts from
-  std::vector<int> arguments;
-  int result;  // its register
-  // A pair: `inner` of the first two arguments, then `opcode` of that and the third one (of the
-  // third one and that when reversed).
-  bool is_pair = false;
-  Opcode inner = Opcode::add;
-  bool is_reversed = false;
-};
+}  // namespace
 
 void CompiledProgram::FreeBytes::operator()(std::byte* bytes) const { std::free(bytes); }
 
@@ -175,7 +203,7 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   std::vector<DType> dtypes = input_dtypes_;  // of each register
   for (const ConstantDescription& constant : constants) dtypes.push_back(constant.dtype);
 
-  std::vector<Instruction> instructions;
+  std::vector<ProgramInstruction> instructions;
   for (std::size_t index = 0; index < descriptions.size(); ++index) {
     const InstructionDescription& description = descriptions[index];
     const std::string& name = description.opcode;
@@ -225,7 +253,7 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   // Instructions that no output needs are dropped.
   std::vector<bool> is_needed(dtypes.size(), false);
   for (const int output : output_registers) is_needed[static_cast<std::size_t>(output)] = true;
-  std::vector<Instruction> needed;
+  std::vector<ProgramInstruction> needed;
   for (auto instruction = instructions.rbegin(); instruction != instructions.rend();
        ++instruction) {
     if (!is_needed[static_cast<std::size_t>(instruction->result)]) continue;
@@ -239,8 +267,7 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   program_.num_inputs = static_cast<int>(input_dtypes_.size());
   program_.num_constants = static_cast<int>(constants.size());
   program_.num_outputs = static_cast<int>(output_dtypes_.size());
-  allocate_slots(join_pairs(std::move(needed), dtypes.size(), output_registers), dtypes,
-                 output_registers);
+  allocate_slots(make_units(std::move(needed), dtypes, output_registers), dtypes, output_registers);
 
   std::int64_t widest = 1;
   for (const DType dtype : dtypes) widest = std::max(widest, itemsize(dtype));
@@ -262,118 +289,113 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   program_.written = written_.data();
 }
 
-// Joins an addition, subtraction or multiplication with the one that alone uses its result: one
-// loop that loads and stores once instead of twice, with the same two roundings.
-std::vector<CompiledProgram::Instruction> CompiledProgram::join_pairs(
-    std::vector<Instruction> instructions, std::size_t num_registers,
+std::vector<CompiledProgram::Unit> CompiledProgram::make_units(
+    std::vector<ProgramInstruction> instructions, const std::vector<DType>& dtypes,
     const std::vector<int>& outputs) {
-  std::vector<int> num_uses(num_registers, 0);
-  std::vector<Instruction*> makers(num_registers, nullptr);
-  for (const int output : outputs) num_uses[static_cast<std::size_t>(output)] += 2;
-  for (Instruction& instruction : instructions) {
-    makers[static_cast<std::size_t>(instruction.result)] = &instruction;
-    for (const int argument : instruction.arguments) ++num_uses[static_cast<std::size_t>(argument)];
-  }
-  std::vector<bool> is_joined(num_registers, false);  // into the instruction that uses it
-  for (Instruction& outer : instructions) {
-    const bool is_computed = outer.dtype == DType::float32 || outer.dtype == DType::float64;
-    if (!is_computed || !joins_in_pairs(outer.opcode)) continue;
-    for (const std::size_t position : {std::size_t{0}, std::size_t{1}}) {
-      const auto candidate = static_cast<std::size_t>(outer.arguments[position]);
-      Instruction* const inner = makers[candidate];
-      if (inner == nullptr || inner->is_pair || num_uses[candidate] != 1) continue;
-      const bool is_square = inner->opcode == Opcode::square;
-      if (!is_square && !joins_in_pairs(inner->opcode)) continue;
-      outer.is_pair = true;
-      outer.inner = is_square ? Opcode::multiply : inner->opcode;
-      outer.is_reversed = position == 1;
-      outer.arguments = {inner->arguments.front(), inner->arguments.back(),
-                         outer.arguments[1 - position]};
-      is_joined[candidate] = true;
-      break;
+  move_comparisons(instructions, dtypes.size(), outputs);
+  std::vector<std::size_t> last_reads(dtypes.size(), 0);
+  for (std::size_t index = 0; index < instructions.size(); ++index) {
+    for (const int argument : instructions[index].arguments) {
+      last_reads[static_cast<std::size_t>(argument)] = index;
     }
   }
-  std::vector<Instruction> result;
-  for (Instruction& instruction : instructions) {
-    if (!is_joined[static_cast<std::size_t>(instruction.result)]) {
-      result.push_back(std::move(instruction));
+  for (const int output : outputs) last_reads[static_cast<std::size_t>(output)] = SIZE_MAX;
+  std::vector<BuiltBlock> blocks;
+  for (std::size_t begin = 0, end = 0; begin < instructions.size(); begin = end) {
+    BuiltBlock block;
+    if (!build_block(instructions, begin, dtypes, last_reads, block, end)) continue;
+    for (std::size_t index = begin; index < end; ++index) {
+      instructions[index].block = static_cast<int>(blocks.size());
     }
+    blocks.push_back(std::move(block));
   }
-  return result;
+
+  std::vector<Unit> units;
+  last_read_.assign(input_dtypes_.size(), -1);
+  written_.assign(outputs.size(), 0);
+  int time = 0;
+  int current = -1;  // block
+  for (ProgramInstruction& instruction :
+       join_pairs(std::move(instructions), dtypes.size(), outputs)) {
+    for (const int argument : instruction.arguments) {
+      if (argument < program_.num_inputs) last_read_[static_cast<std::size_t>(argument)] = time;
+    }
+    const auto output = std::find(outputs.begin(), outputs.end(), instruction.result);
+    if (output != outputs.end()) {
+      written_[static_cast<std::size_t>(output - outputs.begin())] = time;
+    }
+    ++time;
+    program_.cost += info(instruction.opcode).cost;
+    if (instruction.is_pair) program_.cost += info(instruction.inner).cost;
+    if (instruction.block >= 0 && instruction.block == current) continue;
+    current = instruction.block;
+    Unit unit;
+    if (current >= 0) {
+      unit.block = std::move(blocks[static_cast<std::size_t>(current)]);
+      for (std::size_t index = 0; index < unit.block.operands.size(); ++index) {
+        auto& list = unit.block.operands[index].is_written ? unit.written : unit.read;
+        list.push_back(unit.block.registers[index]);
+      }
+    } else {
+      unit.read = instruction.arguments;
+      unit.written = {instruction.result};
+    }
+    unit.instruction = std::move(instruction);
+    units.push_back(std::move(unit));
+  }
+  return units;
 }
 
-// Linear scan: a temporary's buffer is free again after the last step that reads it; a result takes
-// over the buffer of an argument that dies there when their elements have one size.
-void CompiledProgram::allocate_slots(const std::vector<Instruction>& instructions,
+// Linear scan: a temporary's buffer is free again after the last step that reads it; the result of
+// an instruction takes over the buffer of an argument that dies there when their elements have one
+// size. Blocks store results before they have read everything.
+void CompiledProgram::allocate_slots(const std::vector<Unit>& units,
                                      const std::vector<DType>& dtypes,
                                      const std::vector<int>& outputs) {
   const int first_temporary = program_.num_inputs + program_.num_constants;
   std::vector<int> last_read(dtypes.size(), -1);
-  for (std::size_t index = 0; index < instructions.size(); ++index) {
-    for (const int argument : instructions[index].arguments) {
-      last_read[static_cast<std::size_t>(argument)] = static_cast<int>(index);
+  for (std::size_t index = 0; index < units.size(); ++index) {
+    for (const int name : units[index].read) {
+      last_read[static_cast<std::size_t>(name)] = static_cast<int>(index);
     }
   }
-  last_read_.assign(last_read.begin(), last_read.begin() + program_.num_inputs);
-  written_.assign(outputs.size(), 0);
 
   // Slots of outputs come after all temporaries, whose number is known at the end: they are counted
   // down from -1 until then.
   std::vector<int> slots(dtypes.size(), 0);
   for (int slot = 0; slot < first_temporary; ++slot) slots[static_cast<std::size_t>(slot)] = slot;
   std::vector<int> free_slots;
-  for (std::size_t index = 0; index < instructions.size(); ++index) {
-    const Instruction& instruction = instructions[index];
-    const std::int64_t size = itemsize(dtypes[static_cast<std::size_t>(instruction.result)]);
-    std::vector<int> dying;
-    int reused = -1;
-    for (const int argument : instruction.arguments) {
-      const std::size_t position = static_cast<std::size_t>(argument);
-      const int slot = slots[position];
-      if (slot < first_temporary || last_read[position] != static_cast<int>(index)) continue;
-      if (std::find(dying.begin(), dying.end(), slot) != dying.end()) continue;
-      dying.push_back(slot);
-      if (reused < 0 && itemsize(dtypes[position]) == size) reused = slot;
+  for (std::size_t index = 0; index < units.size(); ++index) {
+    const Unit& unit = units[index];
+    const bool is_block = !unit.block.instructions.empty();
+    std::vector<int> dying;  // registers
+    for (const int name : unit.read) {
+      const auto position = static_cast<std::size_t>(name);
+      if (slots[position] < first_temporary || last_read[position] != static_cast<int>(index)) {
+        continue;
+      }
+      if (std::find(dying.begin(), dying.end(), name) == dying.end()) dying.push_back(name);
     }
-    const auto output = std::find(outputs.begin(), outputs.end(), instruction.result);
-    int result = 0;
-    if (output != outputs.end()) {
-      const auto position = output - outputs.begin();
-      written_[static_cast<std::size_t>(position)] = static_cast<int>(index);
-      result = -1 - static_cast<int>(position);
-      reused = -1;
-    } else if (reused >= 0) {
-      result = reused;
-    } else if (!free_slots.empty()) {
-      result = free_slots.back();
-      free_slots.pop_back();
-    } else {
-      result = first_temporary + program_.num_temporaries++;
+    for (const int name : unit.written) {
+      const auto position = static_cast<std::size_t>(name);
+      const auto output = std::find(outputs.begin(), outputs.end(), name);
+      const auto reused = std::find_if(dying.begin(), dying.end(), [&](int one) {
+        return itemsize(dtypes[static_cast<std::size_t>(one)]) == itemsize(dtypes[position]);
+      });
+      if (output != outputs.end()) {
+        slots[position] = -1 - static_cast<int>(output - outputs.begin());
+      } else if (!is_block && reused != dying.end()) {
+        slots[position] = slots[static_cast<std::size_t>(*reused)];
+        dying.erase(reused);
+      } else if (!free_slots.empty()) {
+        slots[position] = free_slots.back();
+        free_slots.pop_back();
+      } else {
+        slots[position] = first_temporary + program_.num_temporaries++;
+      }
     }
-    for (const int slot : dying) {
-      if (slot != reused) free_slots.push_back(slot);
-    }
-
-    ProgramStep step{};
-    const ElementwiseKernels& kernels = elementwise_kernels();
-    step.function =
-        instruction.is_pair
-            ? kernels.find_pair(instruction.inner, instruction.opcode, instruction.is_reversed,
-                                instruction.dtype)
-            : kernels.find_step(instruction.opcode, instruction.dtype, instruction.source);
-    if (step.function == nullptr) {
-      invalid(index, info(instruction.opcode).name, "not available for this dtype");
-    }
-    slots[static_cast<std::size_t>(instruction.result)] = result;
-    // Negative slots wrap around here and are set right below.
-    step.result = static_cast<std::uint16_t>(result);
-    for (std::size_t position = 0; position < instruction.arguments.size(); ++position) {
-      const auto argument = static_cast<std::size_t>(instruction.arguments[position]);
-      step.arguments[position] = static_cast<std::uint16_t>(slots[argument]);
-    }
-    steps_.push_back(step);
-    program_.cost += info(instruction.opcode).cost;
-    if (instruction.is_pair) program_.cost += info(instruction.inner).cost;
+    for (const int name : dying) free_slots.push_back(slots[static_cast<std::size_t>(name)]);
+    is_block ? add_block(unit, slots) : add_step(unit.instruction, slots, index);
   }
 
   const int first_output = first_temporary + program_.num_temporaries;
@@ -388,6 +410,45 @@ void CompiledProgram::allocate_slots(const std::vector<Instruction>& instruction
     settle(step.result);
     for (std::uint16_t& argument : step.arguments) settle(argument);
   }
+  for (const auto& block : built_blocks_) {
+    for (BlockOperand& operand : block->operands) settle(operand.slot);
+  }
+}
+
+// Slots of outputs are negative still and wrap around.
+void CompiledProgram::add_step(const ProgramInstruction& instruction, const std::vector<int>& slots,
+                               std::size_t index) {
+  ProgramStep step{};
+  const ElementwiseKernels& kernels = elementwise_kernels();
+  step.function =
+      instruction.is_pair
+          ? kernels.find_pair(instruction.inner, instruction.opcode, instruction.is_reversed,
+                              instruction.dtype)
+          : kernels.find_step(instruction.opcode, instruction.dtype, instruction.source);
+  if (step.function == nullptr) {
+    invalid(index, info(instruction.opcode).name, "not available for this dtype");
+  }
+  step.result = static_cast<std::uint16_t>(slots[static_cast<std::size_t>(instruction.result)]);
+  for (std::size_t position = 0; position < instruction.arguments.size(); ++position) {
+    const auto argument = static_cast<std::size_t>(instruction.arguments[position]);
+    step.arguments[position] = static_cast<std::uint16_t>(slots[argument]);
+  }
+  steps_.push_back(step);
+}
+
+void CompiledProgram::add_block(const Unit& unit, const std::vector<int>& slots) {
+  built_blocks_.push_back(std::make_unique<BuiltBlock>(unit.block));
+  BuiltBlock& built = *built_blocks_.back();
+  for (std::size_t index = 0; index < built.operands.size(); ++index) {
+    const auto name = static_cast<std::size_t>(built.registers[index]);
+    built.operands[index].slot = static_cast<std::uint16_t>(slots[name]);
+  }
+  blocks_.push_back(std::make_unique<ElementwiseBlock>(
+      ElementwiseBlock{built.itemsize, static_cast<int>(built.operands.size()), built.num_locals,
+                       built.operands.data(), built.instructions.data()}));
+  ProgramStep step{};
+  step.block = blocks_.back().get();
+  steps_.push_back(step);
 }
 
 void CompiledProgram::make_constants(const std::vector<ConstantDescription>& constants) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/elementwise.h"
+#include "runtime/block_builder.h"
 
 namespace lumus {
 
@@ -36,16 +37,25 @@ class CompiledProgram {
   const ElementwiseProgram& program() const { return program_; }
 
  private:
-  struct Instruction;
   struct FreeBytes {
     void operator()(std::byte* bytes) const;
   };
 
-  static std::vector<Instruction> join_pairs(std::vector<Instruction> instructions,
-                                             std::size_t num_registers,
-                                             const std::vector<int>& outputs);
-  void allocate_slots(const std::vector<Instruction>& instructions,
-                      const std::vector<DType>& dtypes, const std::vector<int>& outputs);
+  // What becomes one step: an instruction, or a block of several.
+  struct Unit {
+    ProgramInstruction instruction;
+    BuiltBlock block;  // without instructions if it is none
+    std::vector<int> read;
+    std::vector<int> written;
+  };
+
+  std::vector<Unit> make_units(std::vector<ProgramInstruction> instructions,
+                               const std::vector<DType>& dtypes, const std::vector<int>& outputs);
+  void allocate_slots(const std::vector<Unit>& units, const std::vector<DType>& dtypes,
+                      const std::vector<int>& outputs);
+  void add_step(const ProgramInstruction& instruction, const std::vector<int>& slots,
+                std::size_t index);
+  void add_block(const Unit& unit, const std::vector<int>& slots);
   void make_constants(const std::vector<ConstantDescription>& constants);
 
   ElementwiseProgram program_{};
@@ -54,6 +64,8 @@ class CompiledProgram {
   std::unique_ptr<std::byte, FreeBytes> constant_memory_;
   std::vector<std::byte*> constants_;
   std::vector<ProgramStep> steps_;
+  std::vector<std::unique_ptr<BuiltBlock>> built_blocks_;
+  std::vector<std::unique_ptr<ElementwiseBlock>> blocks_;
   std::vector<int> last_read_;
   std::vector<int> written_;
 };
