@@ -600,3 +600,78 @@ def test_two_threads_train_with_one_step() -> None:
     assert w.detach().min().item() == w.detach().max().item() == -100.0
     assert optimizer.state[0]["step"] == 100
     assert len(set(drawn)) == 100
+
+
+def test_a_write_through_a_view_inside_meets_memory_from_outside() -> None:
+    base = lm.tensor([1.0, 2.0, 3.0])
+    part = base[:2]
+
+    def function() -> Any:
+        before = part * 1.0
+        base[0:2].fill_(7.0)
+        return before, part * 1.0
+
+    with pytest.raises(TraceError, match="share memory"):
+        lm.compile(function)()
+    assert base.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_computed_argument_is_refused_after_a_leaf_of_its_kind() -> None:
+    w = lm.nn.Parameter(lm.tensor([1.0, 2.0]))
+    square = lm.compile(lambda a: (a * a).sum().backward())
+    assert square(w)[w].tolist() == [2.0, 4.0]
+    with pytest.raises(TraceError, match="argument a of <lambda> was computed"):
+        square(w * 2.0)
+
+
+def test_a_leaf_that_comes_in_by_two_ways_is_refused_for_gradients() -> None:
+    w = lm.nn.Parameter(lm.tensor([1.0, 2.0]))
+    v = lm.nn.Parameter(lm.tensor([3.0, 4.0]))
+    product = lm.compile(lambda a, b: (a * b).sum().backward())
+    assert product(w, v)[v].tolist() == [1.0, 2.0]
+    with pytest.raises(TraceError, match="argument b of <lambda> is given twice"):
+        product(w, w)
+    scaled = lm.compile(lambda a: (a * w).sum().backward())
+    assert scaled(v)[w].tolist() == [3.0, 4.0]
+    with pytest.raises(TraceError, match="argument a of <lambda> is used from outside, too"):
+        scaled(w)
+    assert lm.compile(lambda a, b: a * b * w)(w, w).tolist() == [1.0, 8.0]  # nothing is derived
+
+
+def test_a_parameter_that_is_frozen_later_is_not_moved() -> None:
+    w = lm.nn.Parameter(lm.tensor([1.0, 2.0]))
+    v = lm.nn.Parameter(lm.tensor([3.0, 4.0]))
+    optimizer = lm.optim.SGD([w, v], lr=0.5)
+
+    @lm.compile
+    def step(x: Any) -> Any:
+        loss = (w * v * x).sum()
+        optimizer.step(loss.backward())
+        return loss
+
+    step(lm.ones((2,)))
+    v.requires_grad_(False)
+    before, w_before = v.tolist(), w.tolist()
+    step(lm.ones((2,)))
+    assert v.tolist() == before
+    assert w.tolist() == [one - 0.5 * other for one, other in zip(w_before, before, strict=True)]
+    assert "requires_grad changed" in step.cache_info().variants[1].reason
+    v.requires_grad_()
+    step(lm.ones((2,)))
+    assert v.tolist() != before
+    assert len(step.cache_info().variants) == 3  # the numbers of their steps differ now
+
+
+def test_grad_of_a_compiled_function_is_that_of_the_function() -> None:
+    def function(x: Any) -> Any:
+        return (x * x * x).sum()
+
+    compiled, x = lm.compile(function), lm.tensor([1.0, 2.0])
+    compiled(x)
+    for one in (compiled, lambda x: compiled(x * 1.0)):
+        value, slope = lm.value_and_grad(one)(x)
+        assert (value.item(), slope.tolist()) == (9.0, [3.0, 12.0])
+    curvature = lm.grad(lambda x: lm.grad(compiled)(x).sum())
+    assert curvature(x).tolist() == [6.0, 12.0]
+    assert lm.compile(curvature)(x).tolist() == [6.0, 12.0]
+    assert len(compiled.cache_info().variants) == 1

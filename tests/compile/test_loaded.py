@@ -226,6 +226,14 @@ def test_results_say_that_they_have_no_gradient(path: Path) -> None:
         store[other]
 
 
+def test_grad_of_a_loaded_program_is_refused(path: Path) -> None:
+    lm.compile(lambda x: (x * x).sum()).save(path, lm.ones((2,)))
+    loaded = lm.load_program(path)
+    with pytest.raises(GradientError, match="a loaded program has no gradient"):
+        lm.grad(loaded)(lm.ones((2,)))
+    assert lm.grad(lambda x: x.sum() * loaded(x.detach()))(lm.ones((2,))).tolist() == [2.0, 2.0]
+
+
 def test_mistakes_in_values_are_told_when_it_runs(path: Path) -> None:
     table = lm.random.normal((4, 2))
     lm.compile(lambda ids: F.embedding(ids, table)).save(path, lm.tensor([0, 1]))

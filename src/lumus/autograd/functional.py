@@ -58,12 +58,15 @@ def value_and_grad(
         records = MODE.get().records
         # Each argument enters through a node of its own, where this derivative ends; an outer one
         # goes on from there.
-        with enable_grad():
+        token = MODE.set(MODE.get().deriving())
+        try:
             inputs = [_entrance(arg, nested=records) for arg in chosen]
             values = list(args)
             for position, value in zip(positions, inputs, strict=True):
                 values[position] = value
             result = function(*values, **kwargs)
+        finally:
+            MODE.reset(token)
         _check_result(result)
         nested = records and _leads_elsewhere(result, inputs)
         grads = _gradients(result, inputs, nested=nested)

@@ -61,11 +61,15 @@ class Call:
         )
 
 
-def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, bool]:
-    """What a program depends on of an argument: its spec, its layout, whether it is a leaf."""
+def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, type[Any] | None]:
+    """What a program depends on of an argument: its spec, its layout, the sort of its node if any.
+
+    Only leaves are taken; the sort of another tells it from them.
+    """
     data = tensor.data
     layout = None if data.is_contiguous else data.strides
-    return tensor.spec, layout, records and tensor.origin.__class__ is tuple
+    on_graph = records and tensor.origin.__class__ is tuple
+    return tensor.spec, layout, tensor.node.__class__ if on_graph else None
 
 
 def _parameters(function: Any) -> list[str]:

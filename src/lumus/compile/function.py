@@ -16,7 +16,7 @@ from lumus.compile.lower_cpu import lower
 from lumus.compile.pipeline import optimised
 from lumus.compile.report import CacheInfo, VariantInfo, explanation
 from lumus.compile.sizes import Sizes
-from lumus.compile.tracing import trace
+from lumus.compile.tracing import Traced, trace
 from lumus.compile.variant import Variant
 from lumus.core.argument import flag
 from lumus.core.broadcast import integer
@@ -57,7 +57,7 @@ class CompiledFunction(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         mode = MODE.get()
-        if mode.interpreter is not None:
+        if mode.interpreter is not None or mode.derives:
             return self.function(*args, **kwargs)
         if not kwargs:
             found = self._plain_call(cast("tuple[Any, ...]", args), mode)
@@ -65,6 +65,7 @@ class CompiledFunction(Generic[P, R]):
                 return cast("R", found[0].run(found[1], cast("tuple[Any, ...]", args)))
         call = self._call(args, kwargs)
         variant = self._variant(call)
+        cast("Traced", variant.traced).outside.check_leaves(call, self.name)
         data = [tensor.data for tensor in call.tensors]
         return cast("R", variant.run(data, call.tensors))
 
@@ -258,8 +259,8 @@ def compile(
     in, for inference, the values that tensors from outside have when it is traced (those that it
     does not write): the plan is faster, and what is written to them later does not reach it.
 
-    Called while another function is traced, or with another interpreter in force, the function runs
-    as it is. What it returns is not on a graph: call backward inside.
+    Called while another function is traced, within `lumus.grad`, or with another interpreter in
+    force, the function runs as it is. What it returns is not on a graph: call backward inside.
 
     **Raises.** TraceError for what cannot be traced, or for too many specialisations; whatever the
     function raises. An error in tracing changes no tensor.

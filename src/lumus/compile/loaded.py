@@ -23,7 +23,7 @@ from lumus.core.site import call_site
 from lumus.core.tensor import Tensor
 from lumus.core.tree import LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
 from lumus.core.write import check_writable
-from lumus.errors import ArgumentError, DTypeError, ShapeError, TraceError
+from lumus.errors import ArgumentError, DTypeError, GradientError, ShapeError, TraceError
 from lumus.io.tensors import PathLike
 from lumus.trace.program import Program
 from lumus.trace.text.saved import SavedProgram
@@ -78,6 +78,12 @@ class LoadedProgram:
         tree = take_apart((args, self._in_order(kwargs)), tensors)
         if tree != self.saved.arguments:
             raise self._other_form(tree)
+        if mode.derives and any(tensor.requires_grad for tensor in tensors):
+            raise GradientError(
+                f"{self.name}: a loaded program has no gradient",
+                hint="give .detach() of its arguments if it is to count as constant",
+                op=self.name,
+            )
         data = [self._checked(place, tensor) for place, tensor in enumerate(tensors)]
         return self._variant.run(data, tensors)
 

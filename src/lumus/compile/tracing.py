@@ -9,6 +9,7 @@ from weakref import ref
 from lumus.autograd.backward import leaves_near
 from lumus.autograd.gradients import GradStore
 from lumus.compile.call import Call
+from lumus.compile.outside import Outside
 from lumus.compile.surroundings import Surroundings
 from lumus.core.construct import new_tensor
 from lumus.core.mode import MODE, Mode
@@ -27,10 +28,8 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
     surroundings = Surroundings(call.function, call.statics())
     tracer = ProgramTracer()
     proxies = [
-        _proxy(tracer, name, label, tensor, is_leaf)
-        for label, tensor, (_, _, is_leaf) in zip(
-            call.labels(), call.tensors, call.kinds, strict=True
-        )
+        _proxy(tracer, name, label, tensor, node)
+        for label, tensor, (_, _, node) in zip(call.labels(), call.tensors, call.kinds, strict=True)
     ]
     args, kwargs = put_together(call.tree, iter(proxies).__next__)
     mode = MODE.get()
@@ -48,7 +47,8 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
         MODE.reset(token)
         tracer.close()
     surroundings.settle()
-    return Traced(program, tracer.guards, form, returned, surroundings)
+    outside = Outside(tracer)
+    return Traced(program, tracer.guards, form, returned, surroundings, outside)
 
 
 class Traced:
@@ -61,12 +61,14 @@ class Traced:
         form: Tree,
         returned: list[Returned],
         surroundings: Surroundings,
+        outside: Outside,
     ) -> None:
         self.program = program
         self.guards = guards
         self.form = form
         self.returned = returned
         self.surroundings = surroundings
+        self.outside = outside
 
     def difference(self) -> str | None:
         """What has changed in Python since the trace; None if nothing that matters."""
@@ -74,7 +76,7 @@ class Traced:
             now = read()
             if now != value:
                 return f"{what}: {value!r} -> {now!r}"
-        return self.surroundings.difference()
+        return self.outside.difference() or self.surroundings.difference()
 
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
         """What the function returns, made of the tensors of the call and what the plan computed."""
@@ -122,10 +124,10 @@ def _cut_of(tensor: Tensor[Any]) -> Cut | None:
 
 
 def _proxy(
-    tracer: ProgramTracer, name: str, label: str, tensor: Tensor[Any], is_leaf: bool
+    tracer: ProgramTracer, name: str, label: str, tensor: Tensor[Any], node: type[Any] | None
 ) -> Tensor[Any]:
     """The tensor that stands for an argument while the function is traced."""
-    if is_leaf and not isinstance(tensor.node, Leaf):
+    if node is not None and node is not Leaf:
         raise TraceError(
             f"compile: argument {label} of {name} was computed in a recorded graph, which a "
             "compiled function does not go on with",
@@ -133,7 +135,7 @@ def _proxy(
         )
     value = tracer.argument(tensor.spec, label, tuple(tensor.data.strides))
     proxy: Tensor[Any] = new_tensor(value, tensor.spec)
-    return proxy.requires_grad_() if is_leaf else proxy
+    return proxy if node is None else proxy.requires_grad_()
 
 
 def _pairs_of(store: GradStore) -> list[Tensor[Any]]:

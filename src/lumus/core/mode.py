@@ -97,7 +97,7 @@ class Tracer(Interpreter, ABC):
 class Mode:
     """What `apply` needs to know of its context. Immutable."""
 
-    __slots__ = ("interpreter", "notes_cuts", "outer", "records", "tracer", "tracks")
+    __slots__ = ("derives", "interpreter", "notes_cuts", "outer", "records", "tracer", "tracks")
 
     def __init__(
         self,
@@ -105,11 +105,14 @@ class Mode:
         notes_cuts: bool,
         interpreter: Interpreter | None,
         outer: Mode | None = None,
+        *,
+        derives: bool = False,
     ) -> None:
         self.records = records
         self.notes_cuts = notes_cuts
         self.interpreter = interpreter
         self.outer = outer  # what a block that set this one returns to
+        self.derives = derives  # whether a function runs whose derivative is wanted (`grad`)
         # Whether an op that meets a tensor of a graph has anything to do about it.
         self.tracks = records or notes_cuts
         # The interpreter, if it traces.
@@ -122,7 +125,11 @@ class Mode:
 
     def with_(self, *, records: bool, notes_cuts: bool) -> Mode:
         """The same interpreter with recording set otherwise."""
-        return Mode(records, notes_cuts, self.interpreter, self)
+        return Mode(records, notes_cuts, self.interpreter, self, derives=self.derives)
+
+    def deriving(self) -> Mode:
+        """The same interpreter, recording for the derivative of the function that runs."""
+        return Mode(True, True, self.interpreter, self, derives=True)
 
     def eager(self) -> Mode:
         """Eager and unrecorded, for what is to happen now although the context traces."""

@@ -61,10 +61,14 @@ class StepNumbers:
         self._group = group
         self.states: list[State] = []
 
+    def is_common(self) -> bool:
+        """Whether the parameters have made as many steps as each other."""
+        return all(state["step"] == self.states[0]["step"] for state in self.states)
+
     def values(self) -> tuple[float, ...]:
         """The numbers of the next step."""
         step = self.states[0]["step"]
-        if any(state["step"] != step for state in self.states):
+        if not self.is_common():
             raise StateError(
                 f"{type(self._optimizer).__name__}.step: in a compiled function, parameters that "
                 "were updated together have now made different numbers of steps",
@@ -224,6 +228,7 @@ class Optimizer(ABC):
             if key not in sources:
                 tracer.guard(f"{name}: rule", RuleOf(self, group))
                 sources[key] = self._source(group, parameter)
+                tracer.guard(f"{name}: as many steps for each", sources[key][0].is_common)
             source, operands = sources[key]
             source.states.append(state)
             self._update(group, parameter, state, grads.take(parameter), operands)

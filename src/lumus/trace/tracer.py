@@ -12,7 +12,7 @@ from lumus.core.construct import new_tensor
 from lumus.core.dispatch import find_plan
 from lumus.core.mode import Source, Tracer
 from lumus.core.plan import Plan
-from lumus.core.record import Node
+from lumus.core.record import Node, Record
 from lumus.core.site import call_site, describe
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
@@ -50,8 +50,11 @@ class ProgramTracer(Tracer):
         self._inputs: list[tuple[Value, Var]] = []
         self._captured: dict[int, _Captured] = {}  # by the identity of the array
         self._windows: dict[Any, _Captured] = {}  # by where the array lies
+        self._owners: dict[Buffer, _Captured] = {}
         self._made: list[Capture] = []
         self._nodes: WeakSet[Node] = WeakSet()
+        self.outside: dict[int, Tensor[Any]] = {}  # those that existed before, by their identity
+        self.differentiates = False
         self.is_open = True
 
     # What `apply` and the rest of the library call ------------------------------------------------
@@ -75,13 +78,20 @@ class ProgramTracer(Tracer):
     ) -> None:
         """An op whose results existing tensors take: their buffers have other values from here."""
         targets = [self.value_of(tensor) for tensor in outputs]
-        for tensor, target in zip(outputs, targets, strict=True):
-            self._check_written(plan.name, tensor, target)
+        for target in targets:
+            self._check_written(plan.name, target)
         values = [self.value_of(tensor) for tensor in inputs]
         made = self._emit(plan, plan.kernel(), values)
         site = call_site()
         for target, var in zip(targets, made, strict=True):
             self._write(target, var, plan.name, site)
+
+    def vjp(
+        self, node: Node, record: Record, grads: tuple[Tensor[Any] | None, ...]
+    ) -> tuple[Tensor[Any] | None, ...]:
+        """The gradients of the inputs of a node."""
+        self.differentiates = True
+        return super().vjp(node, record, grads)
 
     def made(self, data: Any, spec: Spec) -> Any:
         """Memory filled in the function: a constant of the program; writes go to another value."""
@@ -125,6 +135,7 @@ class ProgramTracer(Tracer):
                 raise data.used_outside()
             value: Value = data
             return value
+        self.outside[id(tensor)] = tensor
         found = self._captured.get(id(data))
         return (found or self._capture(data, tensor.spec)).value
 
@@ -214,6 +225,7 @@ class ProgramTracer(Tracer):
             var = Var(spec)
             value = Value(self, Buffer(var), spec, layout_of(spec.shape, array.strides))
             found = self._windows[place] = _Captured(array, value, array.readonly)
+            self._owners[value.buffer] = found
         # Under this array too, which must live as long as its identity is a key.
         known = _Captured(array, found.value, found.is_constant)
         self._captured[id(array)] = known
@@ -221,7 +233,7 @@ class ProgramTracer(Tracer):
 
     # Writes ---------------------------------------------------------------------------------------
 
-    def _check_written(self, op: str, tensor: Tensor[Any], target: Value) -> None:
+    def _check_written(self, op: str, target: Value) -> None:
         for link in target.links:
             if isinstance(link.kernel, kernels.BroadcastTo | kernels_shape.Windows):
                 raise ReadOnlyError(
@@ -229,10 +241,10 @@ class ProgramTracer(Tracer):
                     hint="write to a copy of it: .copy()",
                     op=op,
                 )
-        own = self._captured.get(id(tensor.data))
+        own = self._owners.get(target.buffer)
         if own is not None:
             for other in self._windows.values():
-                if other.value is not own.value and _share_memory(own.array, other.array):
+                if other is not own and _share_memory(own.array, other.array):
                     raise _shared(own.value.spec, other.value.spec)
 
     def _write(self, target: Value, var: Var, op: str, site: Any) -> None:

@@ -1,0 +1,56 @@
+"""The tensors from outside that a traced function used, and what a program depends on of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumus.compile.call import Call
+from lumus.core.record import Leaf
+from lumus.errors import TraceError
+from lumus.trace.tracer import ProgramTracer
+
+
+class Outside:
+    """Which tensors a trace met, with where they stood on the graph when it was done."""
+
+    def __init__(self, tracer: ProgramTracer) -> None:
+        self._tensors = [one for one in tracer.outside.values() if one.dtype.kind == "float"]
+        self._origins = [tensor.origin for tensor in self._tensors]
+        self._leaves = {tensor.node for tensor in self._tensors if isinstance(tensor.node, Leaf)}
+        self._differentiates = tracer.differentiates
+
+    def difference(self) -> str | None:
+        """Whether one requires grad that did not, or the other way round, in words."""
+        origins = [tensor.origin for tensor in self._tensors]
+        if origins == self._origins:
+            return None
+        for tensor, now, before in zip(self._tensors, origins, self._origins, strict=True):
+            if (now.__class__ is tuple) is not (before.__class__ is tuple):
+                return f"a tensor from outside, {tensor.spec!r}: requires_grad changed"
+        self._origins = origins
+        self._leaves = {tensor.node for tensor in self._tensors if isinstance(tensor.node, Leaf)}
+        return None
+
+    def check_leaves(self, call: Call, name: str) -> None:
+        """Raises TraceError for an argument whose gradient would be in two parts.
+
+        An argument is a leaf of its own in the program, which another tensor may take in a later
+        call; the gradients of one that comes in by several ways would not be added.
+        """
+        if not self._differentiates:
+            return
+        seen: set[Any] = set()
+        for label, tensor, (_, _, kind) in zip(
+            call.labels(), call.tensors, call.kinds, strict=True
+        ):
+            if kind is None:
+                continue
+            node = tensor.node
+            if node in self._leaves or node in seen:
+                where = "is used from outside, too" if node in self._leaves else "is given twice"
+                raise TraceError(
+                    f"compile: argument {label} of {name} {where}, so that its gradient would be "
+                    "in two parts",
+                    hint="use one of them in the function",
+                )
+            seen.add(node)
