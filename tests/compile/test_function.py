@@ -13,6 +13,7 @@ from lumus.errors import (
     GradientError,
     GraphFreedError,
     IndexRangeError,
+    MatrixError,
     SavedTensorMutatedError,
     TraceError,
 )
@@ -675,3 +676,20 @@ def test_grad_of_a_compiled_function_is_that_of_the_function() -> None:
     assert curvature(x).tolist() == [6.0, 12.0]
     assert lm.compile(curvature)(x).tolist() == [6.0, 12.0]
     assert len(compiled.cache_info().variants) == 1
+
+
+def test_matrices_are_checked_where_only_a_gradient_reads_them() -> None:
+    """LAPACK does not return from this infinity."""
+
+    @lm.compile
+    def slope(a: Any) -> Any:
+        leaf = a.detach().requires_grad_()
+        return lm.linalg.det(leaf).backward()[leaf]
+
+    a = lm.tensor([[2.0, 0.0, 0.0], [0.0, 4.5, 0.0], [1.0, 0.0, 7.0]])
+    assert "det" not in [one.op for one in slope.optimised(a).equations]
+    want = np.linalg.det(a.numpy()) * np.linalg.inv(a.numpy()).T
+    assert np.allclose(slope(a).tolist(), want, atol=1e-4)
+    a[2, 0] = float("-inf")
+    with pytest.raises(MatrixError, match=r"element \[2, 0\] is -inf"):
+        slope(a)

@@ -70,7 +70,7 @@ class LoadedProgram:
                 f"{self.name}: a loaded program cannot be called in a function that is compiled",
                 hint="call it outside, and give its results as arguments",
             )
-        if not kwargs:
+        if not kwargs and not mode.derives:
             plain = self._plain_data(args)
             if plain is not None:
                 return self._variant.run(plain, args)

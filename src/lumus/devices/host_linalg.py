@@ -122,6 +122,9 @@ def _products_of_others(values: Array) -> Array:
 
 def _svd_with_sign(a: Array) -> tuple[Array, Array, Array, Array]:
     """u, s, vh and det(u) * det(vh), which is 1 or -1."""
+    # Of a compiled function the determinant, which checks it, may have been left out; LAPACK may
+    # not return from an infinity.
+    check_finite("det", a)
     u, s, vh = np.linalg.svd(a)
     sign = np.linalg.slogdet(u)[0] * np.linalg.slogdet(vh)[0]
     return u, s, vh, sign[..., None, None]
