@@ -1,10 +1,17 @@
 """The trainings that rumus ends with, and the rows that it has beyond luma-tensor."""
 
 import numpy as np
+import pytest
 
 import lumus as lm
 from lumus import nn
 from lumus.nn import functional
+
+
+@pytest.fixture(params=["eager", "compiled"])
+def run(request):
+    """What a training step is run by: itself, or its compiled form."""
+    return lm.compile if request.param == "compiled" else lambda step: step
 
 
 def test_rows_of_a_batch_get_their_gradient():
@@ -29,7 +36,7 @@ def test_dropout_keeps_the_mean():
     np.testing.assert_array_equal(y.sum().backward()[x].numpy(), y.detach().numpy())
 
 
-def test_three_classes_with_adamw_and_cross_entropy():
+def test_three_classes_with_adamw_and_cross_entropy(run):
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 2.0], [2.0, -1.0], [-2.0, -1.0]])
     labels = np.arange(90) % 3
@@ -40,9 +47,13 @@ def test_three_classes_with_adamw_and_cross_entropy():
         nn.Linear(2, 16, generator=generator), nn.ReLU(), nn.Linear(16, 3, generator=generator)
     )
     optimizer = lm.optim.AdamW(model.parameters(), lr=0.01)
+
+    @run
+    def step():
+        optimizer.step(functional.cross_entropy(model(x), y).backward())
+
     for _ in range(200):
-        loss = functional.cross_entropy(model(x), y)
-        optimizer.step(loss.backward())
+        step()
     assert functional.cross_entropy(model(x), y).item() < 0.15
 
 
@@ -65,7 +76,7 @@ def patterns(count):
     return lm.tensor(pictures.astype(np.float32)), lm.tensor(classes)
 
 
-def test_mini_lenet_learns_patterns():
+def test_mini_lenet_learns_patterns(run):
     generator = lm.random.Generator(2)
     model = nn.Sequential(
         nn.Conv2d(1, 4, 3, padding=1, generator=generator),
@@ -81,9 +92,13 @@ def test_mini_lenet_learns_patterns():
     )
     x, y = patterns(64)
     optimizer = lm.optim.Adam(model.parameters(), lr=0.01)
+
+    @run
+    def step():
+        optimizer.step(functional.cross_entropy(model(x), y).backward())
+
     for _ in range(100):
-        loss = functional.cross_entropy(model(x), y)
-        optimizer.step(loss.backward())
+        step()
     assert functional.cross_entropy(model(x), y).item() < 0.05
 
 
@@ -104,7 +119,7 @@ class TinyGPT(nn.Module):
         return self.head(self.block(x, is_causal=True))
 
 
-def test_tiny_gpt_learns_a_cycle():
+def test_tiny_gpt_learns_a_cycle(run):
     vocabulary, context = 8, 12
     starts = np.arange(16)[:, None]
     sequences = (starts + 3 * np.arange(context + 1)) % vocabulary
@@ -114,7 +129,11 @@ def test_tiny_gpt_learns_a_cycle():
     first = functional.cross_entropy(model(x).permute_dims((0, 2, 1)), y)
     positions = first.backward()[model.positions.weight].numpy()
     assert (np.abs(positions).sum(axis=1) > 0).all(), "a position received no gradient"
+
+    @run
+    def step():
+        optimizer.step(functional.cross_entropy(model(x).permute_dims((0, 2, 1)), y).backward())
+
     for _ in range(200):
-        loss = functional.cross_entropy(model(x).permute_dims((0, 2, 1)), y)
-        optimizer.step(loss.backward())
+        step()
     assert functional.cross_entropy(model(x).permute_dims((0, 2, 1)), y).item() < 1.0
