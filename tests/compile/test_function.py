@@ -322,6 +322,30 @@ def test_an_error_when_running_leaves_parameters_and_counts() -> None:
     step(X, Y)
 
 
+def test_an_error_after_a_write_takes_it_back() -> None:
+    count, table = lm.zeros((2,)), lm.tensor([[1.0], [2.0], [3.0]])
+
+    @lm.compile
+    def look_up(at: Any) -> Any:
+        count.add_(1.0)
+        return table[at] * 2.0
+
+    assert look_up(lm.tensor([2])).tolist() == [[6.0]]
+    with pytest.raises(IndexError, match="7"):
+        look_up(lm.tensor([7]))
+    assert count.tolist() == [1.0, 1.0]
+
+    @lm.compile
+    def decompose(x: Any) -> Any:
+        x.multiply_(2.0)
+        return lm.linalg.cholesky(x * 1.0)
+
+    x = -lm.eye(2)
+    with pytest.raises(MatrixError):
+        decompose(x)
+    assert x.tolist() == [[-1.0, 0.0], [0.0, -1.0]]
+
+
 def test_clipping_a_norm_that_is_not_finite_raises_before_the_update() -> None:
     w = lm.nn.Parameter(lm.tensor([1.0]))
     optimizer = lm.optim.SGD([w], lr=1.0)

@@ -156,7 +156,8 @@ def test_a_cache_is_filled_where_it_lies() -> None:
 
     args = lm.ones((1, 1000)), lm.ones((2, 8)), lm.tensor([4, 4])
     program, plan = lowered(fill, *args)
-    assert hows(plan) == ["copy: step", "slice_put: step", "index_put: step"]
+    # First what may raise: an error leaves both as they were.
+    assert hows(plan) == ["index_put: step", "copy: step", "slice_put: step"]
     assert plan.memory.arena_bytes == 4032  # of the copy of x, whose layout passes do not know
     compiled = lm.compile(fill)
     for _ in range(2):

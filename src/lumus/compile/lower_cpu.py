@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumus import _native
+from lumus.compile.failures import Failures
 from lumus.compile.memory import Lifetime, MemoryPlan, plan_memory
 from lumus.compile.placement import Placement, Strides, is_view
 from lumus.core import kernels
@@ -40,7 +41,7 @@ class Lowered:
 
 def lower(program: Program, layouts: Mapping[Var, Strides]) -> Lowered:
     """Makes the native plan of a program whose inputs have these strides."""
-    return _Lowering(_separated(program), layouts).lowered()
+    return _Lowering(Failures(_separated(program)).first(), layouts).lowered()
 
 
 def _separated(program: Program) -> Program:

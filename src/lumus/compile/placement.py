@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lumus.compile.failures import Failures
 from lumus.core import kernels, kernels_shape
 from lumus.core.kernels import Kernel
 from lumus.trace.program import Equation, Program, Var
@@ -92,14 +93,19 @@ class Placement:
         return var
 
     def in_place_writes(self) -> dict[Var, Var]:
-        """For values that may be computed where they are to be written: the target."""
+        """For values that may be computed where they are to be written: the target.
+
+        Not before an equation that may raise, so that an error leaves everything as it was; one
+        that itself may raise does so before it writes.
+        """
+        safe = Failures(self.program).last
         maker = {var: at for at, one in enumerate(self.program.equations) for var in one.outputs}
         chosen: dict[Var, Var] = {}
         for write in self.program.writes:
             at = maker[write.value]
             last = self.last_use.get(write.target, -1)
             reads_itself = last == at and self.may_take_over(at, write.target)
-            if last < at or reads_itself:
+            if at >= safe and (last < at or reads_itself):
                 chosen[write.value] = write.target
         return chosen
 

@@ -42,19 +42,19 @@ _ERF_GRAD = expression(
 )
 
 
-def _inside(x: Any, value: Any, below: Any, above: Any) -> Any:
-    return scalar.where(x < -1e3, below, scalar.where(x > 1e3, above, value))
-
-
+# Far above, the sigmoid is 1 whether x**3 overflows or not.
 _TANH = expression(
-    lambda x: _inside(x, x * scalar.sigmoid(_SQRT_8_OVER_PI * (x + _CUBIC * (x * x * x))), 0.0, x)
+    lambda x: scalar.where(
+        x < -1e3, 0.0, x * scalar.sigmoid(_SQRT_8_OVER_PI * (x + _CUBIC * (x * x * x)))
+    )
 )
 
 
 def _tanh_slope(x: Any) -> Any:
     s = scalar.sigmoid(_SQRT_8_OVER_PI * (x + _CUBIC * (x * x * x)))
     inner = _SQRT_8_OVER_PI * (1 + (3 * _CUBIC) * (x * x))
-    return _inside(x, s * (1 + x * (1 - s) * inner), 0.0, 1.0)
+    inside = s * (1 + x * (1 - s) * inner)
+    return scalar.where(x < -1e3, 0.0, scalar.where(x > 1e3, 1.0, inside))
 
 
 _TANH_GRAD = expression(lambda grad, x: grad * _tanh_slope(x))
