@@ -312,7 +312,8 @@ def load_program(
     dtype than it was saved for, it raises; tensors of another layout are copied.
 
     **Raises.** FileFormatError, which names the line, for a file that is damaged, foreign, of
-    another format, or not the one of these weights; OSError for one that cannot be read.
+    another format, or not the one of these weights; OSError for one that cannot be read,
+    OutOfMemoryError for a program that there is no memory for.
 
     >>> import lumus as lm, tempfile, pathlib
     >>> w = lm.tensor([[1.0], [2.0]])
