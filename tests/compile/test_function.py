@@ -717,3 +717,39 @@ def test_matrices_are_checked_where_only_a_gradient_reads_them() -> None:
     a[2, 0] = float("-inf")
     with pytest.raises(MatrixError, match=r"element \[2, 0\] is -inf"):
         slope(a)
+
+
+def test_a_compiled_method_knows_its_owner() -> None:
+    class Scale:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @lm.compile
+        def apply(self, x: Any) -> Any:
+            return x * self.factor
+
+    two, three = Scale(2.0), Scale(3.0)
+    x = lm.ones((2,))
+    for _ in range(2):
+        assert two.apply(x).tolist() == [2.0, 2.0]
+        assert three.apply(x).tolist() == [3.0, 3.0]
+    assert len(two.apply.cache_info().variants) == 2
+    assert "x * 2.0" in str(two.apply.optimised(x))
+    assert two.apply.program(x).equations[0].op == "multiply"
+    assert "1 kernels" in three.apply.explain(x)
+    two.factor = 5.0
+    assert two.apply(x).tolist() == [5.0, 5.0]
+
+
+def test_numbers_and_names_among_arguments_are_built_in() -> None:
+    @lm.compile(max_variants=20)
+    def scaled(x: Any, factor: Any, how: str) -> Any:
+        return x * factor if how == "by" else x / factor
+
+    x = lm.ones((2,))
+    for _ in range(2):
+        for factor in (2.0, -0.0, 0.0, 4.0):
+            assert scaled(x, factor, "by").tolist() == (x * factor).tolist()
+            got, want = scaled(x, factor, "over"), x / factor
+            assert got.tolist() == want.tolist()
+    assert len(scaled.cache_info().variants) == 8

@@ -6,9 +6,9 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Mapping
-from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
+from lumus.autograd.gradients import GradStore
 from lumus.compile.call import Call
 from lumus.compile.files import write_program
 from lumus.compile.freeze import freeze as frozen_values
@@ -22,6 +22,7 @@ from lumus.core.argument import flag
 from lumus.core.broadcast import integer
 from lumus.core.mode import MODE, Mode
 from lumus.core.tensor import Tensor
+from lumus.core.tree import static
 from lumus.errors import ArgumentError, TraceError
 from lumus.io.tensors import PathLike
 from lumus.trace.program import Program
@@ -29,6 +30,9 @@ from lumus.trace.text.saved import SavedProgram
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+_CONTAINERS = (list, tuple, dict, GradStore)
 
 
 class CompiledFunction(Generic[P, R]):
@@ -62,36 +66,44 @@ class CompiledFunction(Generic[P, R]):
         if not kwargs:
             found = self._plain_call(cast("tuple[Any, ...]", args), mode)
             if found is not None:
-                return cast("R", found[0].run(found[1], cast("tuple[Any, ...]", args)))
+                variant, tensors = found
+                return cast("R", variant.run([one.data for one in tensors], tensors))
         call = self._call(args, kwargs)
         variant = self._variant(call)
         cast("Traced", variant.traced).outside.check_leaves(call, self.name)
         data = [tensor.data for tensor in call.tensors]
         return cast("R", variant.run(data, call.tensors))
 
-    def _plain_call(self, args: tuple[Any, ...], mode: Mode) -> tuple[Variant, list[Any]] | None:
-        """The variant of a call of dense tensors off any graph, as most are, and their data."""
-        specs: list[Any] = [mode.records]
-        data: list[Any] = []
+    def _plain_call(
+        self, args: tuple[Any, ...], mode: Mode
+    ) -> tuple[Variant, list[Tensor[Any]]] | None:
+        """The variant of a call of dense tensors off any graph, as most are, and these.
+
+        Among them there may be numbers, strings and objects, as in methods, but no containers.
+        """
+        key: list[Any] = [mode.records]
+        tensors: list[Tensor[Any]] = []
         for arg in args:
-            if not isinstance(arg, Tensor):
+            if isinstance(arg, Tensor):
+                if arg.origin.__class__ is tuple or not arg.data.is_contiguous:
+                    return None
+                key.append(arg.spec)
+                tensors.append(arg)
+            elif isinstance(arg, _CONTAINERS):
                 return None
-            array = arg.data
-            if arg.origin.__class__ is tuple or not array.is_contiguous:
-                return None
-            specs.append(arg.spec)
-            data.append(array)
-        variant = self._plain.get(tuple(specs))
+            else:
+                key.append(static(arg))
+        place = tuple(key)
+        variant = self._plain.get(place)
         if variant is None:
-            call = self._call(args, {})
-            variant = self._plain[tuple(specs)] = self._variant(call)
+            variant = self._plain[place] = self._variant(self._call(args, {}))
         elif variant.traced.difference() is not None:
-            del self._plain[tuple(specs)]
+            del self._plain[place]
             return None
-        return variant, data
+        return variant, tensors
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
-        return self if owner is None else MethodType(self, owner)
+        return self if owner is None else BoundFunction(self, owner)
 
     def cache_info(self) -> CacheInfo:
         """Every specialisation: why it was made, how long that took, the memory of its plan."""
@@ -202,6 +214,39 @@ class CompiledFunction(Generic[P, R]):
         pairs = zip(before, now, strict=True)
         changed = [f"{one} -> {other.split(': ')[-1]}" for one, other in pairs if one != other]
         return ", ".join(changed)
+
+
+class BoundFunction:
+    """A compiled function as a method of `owner`, which stands before the other arguments."""
+
+    __slots__ = ("function", "owner")
+
+    def __init__(self, function: CompiledFunction[..., Any], owner: Any) -> None:
+        self.function = function
+        self.owner = owner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(self.owner, *args, **kwargs)
+
+    def cache_info(self) -> CacheInfo:
+        """See `CompiledFunction.cache_info`; of all owners."""
+        return self.function.cache_info()
+
+    def clear(self) -> None:
+        """See `CompiledFunction.clear`; for all owners."""
+        self.function.clear()
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """See `CompiledFunction.program`."""
+        return self.function.program(self.owner, *args, **kwargs)
+
+    def optimised(self, *args: Any, **kwargs: Any) -> Program:
+        """See `CompiledFunction.optimised`."""
+        return self.function.optimised(self.owner, *args, **kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """See `CompiledFunction.explain`."""
+        return self.function.explain(self.owner, *args, **kwargs)
 
 
 def _unhashable(name: str, call: Call) -> ArgumentError:
