@@ -1,6 +1,11 @@
 """What a compiled function reads besides its arguments, and that changes are noticed."""
 
+import functools
+import types
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 import lumus as lm
 
@@ -119,3 +124,106 @@ def test_settings_of_optimizers_and_loaded_state() -> None:
     both()
     both()
     assert len(reasons(compiled)) == 3
+
+
+def check_noticed(function: Any, change: Callable[[], Any]) -> None:
+    """That a compiled function is traced again, with the values of eager, after a change."""
+    compiled, x = lm.compile(function), lm.tensor([[1.0, -2.0]])
+    for _ in range(2):
+        assert compiled(x).tolist() == function(x).tolist()
+    assert len(reasons(compiled)) == 1
+    before = function(x).tolist()
+    change()
+    assert function(x).tolist() != before
+    assert compiled(x).tolist() == function(x).tolist()
+    assert len(reasons(compiled)) == 2
+
+
+class Scaled(lm.nn.Module):
+    """Its code reads a global number, one of its class, and one of its own."""
+
+    power = 1.0
+
+    def __init__(self) -> None:
+        self.pair = (1.0, 2.0)
+        self.parts: list[Any] = [lm.nn.ReLU()]
+        self.inner: Any = lm.nn.ReLU()
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(self.parts[0](self.scaled(x)))
+
+    def scaled(self, x: Any) -> Any:
+        return x * SCALE * self.power + self.pair[0]
+
+
+@pytest.mark.parametrize("function", [Scaled(), lm.nn.Sequential(Scaled())])
+def test_what_the_code_of_a_module_reads(function: Any, monkeypatch: Any) -> None:
+    check_noticed(function, lambda: monkeypatch.setitem(globals(), "SCALE", 3.0))
+    check_noticed(function, lambda: monkeypatch.setattr(Scaled, "power", 2.0))
+
+
+def test_parts_of_modules_are_replaced() -> None:
+    model, layers = Scaled(), lm.nn.Sequential(lm.nn.Linear(2, 2), lm.nn.ReLU())
+    check_noticed(model, lambda: setattr(model, "pair", (5.0, 2.0)))
+    check_noticed(model, lambda: setattr(model, "inner", lm.nn.Tanh()))
+    check_noticed(model, lambda: model.parts.__setitem__(0, lm.nn.Sigmoid()))
+    check_noticed(layers, lambda: layers.__setitem__(1, lm.nn.Tanh()))
+    listed: Any = lm.nn.ModuleList([lm.nn.Linear(2, 2)])
+
+    def chain(x: Any) -> Any:
+        for layer in listed:
+            x = layer(x)
+        return x
+
+    check_noticed(chain, lambda: listed.append(lm.nn.Sigmoid()))
+    check_noticed(chain, lambda: listed.__setitem__(1, lm.nn.Tanh()))
+    check_noticed(chain, lambda: listed.__delitem__(1))
+
+
+def test_numbers_in_lists_and_dicts() -> None:
+    scales, options = [2.0], {"inner": {"shift": 1.0}}
+    check_noticed(lambda x: x * scales[0], lambda: scales.__setitem__(0, 3.0))
+    check_noticed(lambda x: x * float(len(scales)), lambda: scales.append(4.0))
+    inner = options["inner"]
+    check_noticed(lambda x: x + options["inner"]["shift"], lambda: inner.update(shift=2.0))
+
+    def shifted(x: Any, by: Any = scales) -> Any:
+        return x + by[0]
+
+    check_noticed(shifted, lambda: scales.__setitem__(0, 5.0))
+    bound = functools.partial(lambda x, by: x + by, by=2.0)
+    check_noticed(bound, lambda: bound.keywords.update(by=3.0))
+
+
+def test_helpers_classes_and_objects_are_replaced() -> None:
+    class Options:
+        factor = 2.0
+
+    def double(x: Any) -> Any:
+        return x * 2.0
+
+    options, helper = Options(), double
+    settings = types.ModuleType("settings")
+    settings.factor = 2.0  # type: ignore[attr-defined]
+
+    def new_helper() -> None:
+        nonlocal helper
+        helper = lm.exp
+
+    def new_options() -> None:
+        nonlocal options
+        options = Options()
+        options.factor = 7.0
+
+    check_noticed(lambda x: helper(x), new_helper)
+    check_noticed(lambda x: x * Options.factor, lambda: setattr(Options, "factor", 3.0))
+    check_noticed(lambda x: x * options.factor, new_options)
+    check_noticed(lambda x: x * settings.factor, lambda: setattr(settings, "factor", 3.0))
+
+
+def test_a_global_is_no_attribute_of_the_same_name(monkeypatch: Any) -> None:
+    compiled = lm.compile(lambda x: x.T * 1.0)
+    for place in range(3):
+        monkeypatch.setitem(globals(), "T", place)
+        compiled(lm.ones((1, 2)))
+    assert len(reasons(compiled)) == 1

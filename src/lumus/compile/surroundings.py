@@ -1,23 +1,33 @@
 """What a traced function reads besides its arguments, and whether it is still the same.
 
-Global and enclosed names, and the modules that they (and the arguments) lead to. Their tensors give
-captured arrays their names; their settings are built into the program, which is traced again when
-one of them has changed.
+Global and enclosed names, and what they (and the arguments) lead to: modules, functions, lists and
+dicts, attributes of objects and classes that the code names. Their tensors give captured arrays
+their names; their settings are built into the program, which is traced again when one of them has
+changed.
 """
 
 from __future__ import annotations
 
+import dis
+import os
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import is_
+from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
+from lumus.autograd.custom_call import CustomOp
 from lumus.core.site import INTERNAL_PREFIXES
 from lumus.core.tensor import Tensor
 from lumus.core.watch import CHANGES, Holder
 
 _NUMBERS = (bool, int, float, str, type(None))
 _GONE = object()
+_LARGE = 1000
 _LONGEST = 40  # characters of a value that is told
+_STANDARD_LIBRARY = str(Path(os.__file__).parent)
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class Surroundings:
@@ -27,6 +37,7 @@ class Surroundings:
         self._names: list[tuple[str, Callable[[], Any], Any]] = []
         self._holders: list[tuple[str, Holder]] = []
         self._holds: list[tuple[str, Any]] = []
+        self._containers: list[tuple[str, Any, list[Any]]] = []
         self._code_names: set[str] = set()
         self._attributes: set[tuple[int, str]] = set()
         self._changes = CHANGES.count
@@ -46,8 +57,9 @@ class Surroundings:
     def settle(self) -> None:
         """Remembers what names and holders mean now, when the trace is done."""
         self._names = [(name, read, read()) for name, read, _ in self._names]
-        self._holds = list(self._contents())
+        self._containers = [(name, one, _items(one)) for name, one, _ in self._containers]
         self._changes = CHANGES.count
+        self._holds = list(self._contents())
 
     def difference(self) -> str | None:
         """What has changed since, in words; None if nothing has."""
@@ -55,7 +67,14 @@ class Surroundings:
             now = read()
             if now is not value and not _same(now, value):
                 return f"{name}: {_told(value)} -> {_told(now)}"
-        if CHANGES.count == self._changes:
+        for name, container, items in self._containers:
+            now = _items(container)
+            if len(now) != len(items):
+                return f"{name}: {len(items)} -> {len(now)} items"
+            if not all(map(is_, now, items)) and not all(map(_same, now, items)):
+                return f"{name}: other items"
+        changes = CHANGES.count
+        if changes == self._changes:
             return None
         held = list(self._contents())
         if len(held) != len(self._holds):
@@ -65,7 +84,7 @@ class Surroundings:
                 return f"attribute {name} -> {new_name}"
             if now is not value and not _same(now, value):
                 return f"{name}: {_told(value)} -> {_told(now)}"
-        self._changes = CHANGES.count
+        self._changes = changes
         return None
 
     def _contents(self) -> Iterator[tuple[str, Any]]:
@@ -81,19 +100,36 @@ class Surroundings:
         objects: list[tuple[str, Any]] = []
         while pending:
             name, value = pending.pop()
-            if id(value) in seen or isinstance(value, (type, ModuleType, Tensor, *_NUMBERS)):
-                pass
+            if id(value) in seen or isinstance(value, (Tensor, CustomOp, *_NUMBERS)):
+                pass  # the Python of a custom op runs at each call
+            elif isinstance(value, type):
+                objects.append((name, value))
+            elif isinstance(value, ModuleType):
+                if _is_users(value):
+                    objects.append((name, value))
             elif isinstance(value, Holder):
                 self._holders.append((name, value))
+                for label, one in [("", value), *value.watched()]:
+                    if isinstance(one, Holder):  # its code is that of its class
+                        objects.append((name, type(one)))
+                        pending.append(("", getattr(type(one), "forward", None)))
+                    elif isinstance(one, FunctionType):
+                        pending.append(("", one))
+                    elif isinstance(one, list | dict):
+                        self._watch(f"{name}.{label}", one)
             elif isinstance(value, MethodType):
                 pending += [(name or "self", value.__self__), ("", value.__func__)]
             elif isinstance(value, FunctionType):
                 if not value.__code__.co_filename.startswith(INTERNAL_PREFIXES):
                     pending.extend(self._of_function(value))
             elif isinstance(value, list | tuple):
+                self._watch(name, value)
                 pending.extend((f"{name}[{at}]", one) for at, one in enumerate(value))
             elif isinstance(value, dict):
+                self._watch(name, value)
                 pending.extend((f"{name}[{key!r}]", one) for key, one in value.items())
+            elif isinstance(value, partial):
+                pending += [(name, value.func), (name, value.args), (name, value.keywords)]
             elif hasattr(value, "__wrapped__"):
                 pending.append((name, cast("Any", value).__wrapped__))
             elif hasattr(value, "__dict__"):
@@ -111,30 +147,39 @@ class Surroundings:
                     self._attributes.add(place)
                     reader = _attribute_reader(value, attribute)
                     yield from self._name(f"{name}.{attribute}", reader)
-            for cls in type(value).__mro__:
-                for attribute, found in vars(cls).items():
+            for cls in value.__mro__ if isinstance(value, type) else type(value).__mro__:
+                for attribute in list(vars(cls)):
                     place = (id(cls), attribute)
-                    is_new = attribute in self._code_names and place not in self._attributes
-                    if is_new and isinstance(found, FunctionType):
+                    if attribute in self._code_names and place not in self._attributes:
                         self._attributes.add(place)
-                        yield "", found
+                        reader = _attribute_reader(cls, attribute)
+                        yield from self._name(f"{cls.__name__}.{attribute}", reader)
 
     def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
             yield from self._name(name, _cell_reader(cell))
-        scope, names = function.__globals__, _names_of(function.__code__)
-        self._code_names.update(names)
-        for name in names:
-            if name in scope:
-                yield from self._name(name, _global_reader(scope, name))
+        scope = function.__globals__
+        for code in _codes_of(function.__code__):
+            self._code_names.update(code.co_names)
+            for name in _globals_of(code):
+                if name in scope and (id(scope), name) not in self._attributes:
+                    self._attributes.add((id(scope), name))
+                    yield from self._name(name, _global_reader(scope, name))
+        for one in (function.__defaults__, function.__kwdefaults__):
+            yield f"{function.__name__}: defaults", one
 
     def _name(self, name: str, read: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
         value = read()
-        if isinstance(value, (Tensor, Holder, *_NUMBERS)) and not isinstance(value, type):
+        if not isinstance(value, ModuleType):
             self._names.append((name, read, value))
         yield name, value
+
+    def _watch(self, name: str, container: Any) -> None:
+        """Remembers a list or dict; a tuple cannot change."""
+        if not isinstance(container, tuple):
+            self._containers.append((name, container, _items(container)))
 
 
 def _cell_reader(cell: CellType) -> Callable[[], Any]:
@@ -155,22 +200,46 @@ def _attribute_reader(value: Any, name: str) -> Callable[[], Any]:
     return lambda: vars(value).get(name, _GONE)
 
 
-def _names_of(code: CodeType) -> list[str]:
-    """Names that a function, and functions written in it, may look up globally."""
-    names: list[str] = []
-    pending = [code]
-    for one in pending:
-        names.extend(one.co_names)
-        pending.extend(const for const in one.co_consts if isinstance(const, CodeType))
-    return list(dict.fromkeys(names))
+def _codes_of(code: CodeType) -> list[CodeType]:
+    """The code of a function, and of those written in it."""
+    codes = [code]
+    for one in codes:
+        codes.extend(const for const in one.co_consts if isinstance(const, CodeType))
+    return codes
+
+
+def _globals_of(code: CodeType) -> list[str]:
+    """The names that code looks up globally; `co_names` has those of attributes, too."""
+    found = [
+        cast("str", one.argval)
+        for one in dis.get_instructions(code)
+        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _items(container: Any) -> list[Any]:
+    """What a list or dict holds, keys included; the length of one that would take long."""
+    if len(container) > _LARGE:
+        return [len(container)]
+    return [*container, *container.values()] if isinstance(container, dict) else list(container)
+
+
+def _is_users(module: ModuleType) -> bool:
+    """Whether a module is neither this library, nor another that is installed, nor built in."""
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return not hasattr(module, "__spec__") or module.__spec__ is None
+    is_installed = any(part in file for part in _INSTALLED)
+    return not is_installed and not file.startswith((*INTERNAL_PREFIXES, _STANDARD_LIBRARY))
 
 
 def _same(now: Any, value: Any) -> bool:
-    return (
-        now.__class__ is value.__class__
-        and isinstance(value, _NUMBERS)
-        and repr(now) == repr(value)
-    )
+    if now.__class__ is not value.__class__:
+        return False
+    if isinstance(value, tuple):
+        return len(now) == len(value) and all(map(_same, now, value))
+    return now is value or (isinstance(value, _NUMBERS) and repr(now) == repr(value))
 
 
 def _told(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any, Self, TypeVar, overload
 
+from lumus.core.watch import CHANGES
 from lumus.errors import ArgumentError
 from lumus.nn.module import Module
 
@@ -45,15 +46,18 @@ class ListModule(Module, MutableSequence[T]):
             self._items[place] = [self._checked(one) for one in item]
         else:
             self._items[place] = self._checked(item)
+        CHANGES.count += 1
 
     def __delitem__(self, place: int | slice) -> None:
         del self._items[place]
+        CHANGES.count += 1
 
     def __len__(self) -> int:
         return len(self._items)
 
     def insert(self, index: int, value: T) -> None:
         self._items.insert(index, self._checked(value))
+        CHANGES.count += 1
 
 
 class DictModule(Module, MutableMapping[str, T]):
@@ -82,9 +86,11 @@ class DictModule(Module, MutableMapping[str, T]):
     def __setitem__(self, key: str, item: T) -> None:
         check_name(type(self).__name__, key)
         self._items[key] = self._checked(item)
+        CHANGES.count += 1
 
     def __delitem__(self, key: str) -> None:
         del self._items[key]
+        CHANGES.count += 1
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)

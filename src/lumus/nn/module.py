@@ -116,16 +116,21 @@ class Module:
         object.__setattr__(self, name, value)
         CHANGES.count += 1
 
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        CHANGES.count += 1
+
     def watched(self) -> Iterator[tuple[str, Any]]:
-        """(name, value) of all that a compiled function may have built in: tensors and settings."""
+        """(name, value) of all that a compiled function may have built in: tensors, modules and
+        settings.
+        """
         for path, module in self.named_modules():
             dot = f"{path}." if path else ""
             for name, value in _children(module):
-                if isinstance(value, Tensor):
-                    yield dot + name, value
+                yield dot + name, value
             yield f"{dot}training", module.training
             for name, value in module._contents():
-                if name != "training" and isinstance(value, bool | int | float | str):
+                if name != "training" and not isinstance(value, Tensor | Module):
                     yield dot + name, value
 
     # Mode -----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 
 from lumus.core.kinds import Float
 from lumus.core.tensor import Tensor
+from lumus.core.watch import CHANGES
 from lumus.errors import ArgumentError
 from lumus.nn.containers import check_name
 from lumus.nn.module import Module
@@ -75,6 +76,7 @@ class Sequential(Module):
         name = list(self._layers)[place]
         _check_layer(name, layer)
         self._layers[name] = layer
+        CHANGES.count += 1
 
 
 def _check_layer(name: str, layer: Any) -> None:
