@@ -42,7 +42,7 @@ class VariantInfo:
         return (
             f"({', '.join(self.signature)}): {self.reason}; traced in {self.trace_s * 1e3:.1f} ms, "
             f"compiled in {self.compile_s * 1e3:.1f} ms, arena {self.arena_bytes:,} bytes "
-            f"(unshared {self.naive_bytes:,}), {self.num_calls} calls"
+            f"(unshared {self.naive_bytes:,}), {_counted(self.num_calls, 'call')}"
         )
 
 
@@ -54,7 +54,7 @@ class CacheInfo:
     variants: tuple[VariantInfo, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {len(self.variants)} variants"]
+        lines = [f"{self.name}: {_counted(len(self.variants), 'variant')}"]
         lines += [f"  {number}. {one}" for number, one in enumerate(self.variants, 1)]
         return "\n".join(lines)
 
@@ -67,7 +67,7 @@ def explanation(name: str, lowered: Lowered) -> str:
     """
     rates, rows = machine_rates(), [row for row in lowered.rows if row.how != "view"]
     costs = [cost_of(row.equation) for row in rows]
-    lines = [f"{name}: {len(rows)} kernels"]
+    lines = [f"{name}: {_counted(len(rows), 'kernel')}"]
     for row, cost in zip(rows, costs, strict=True):
         bound = cost.bound_s(rates) * 1e6
         lines.append(
@@ -76,7 +76,7 @@ def explanation(name: str, lowered: Lowered) -> str:
         )
     views, memory = len(lowered.rows) - len(rows), lowered.memory
     lines += [
-        f"{views} views, which cost nothing",
+        f"{_counted(views, 'view')} at no cost",
         f"moves {sum(one.nbytes for one in costs):,} bytes and does "
         f"{sum(one.operations for one in costs):,} operations; at least "
         f"{sum(one.bound_s(rates) for one in costs) * 1e6:.1f} us at "
@@ -85,6 +85,10 @@ def explanation(name: str, lowered: Lowered) -> str:
         f"alive at once {memory.peak_bytes:,}",
     ]
     return "\n".join(lines)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _told(row: Row) -> str:
