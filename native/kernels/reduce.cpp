@@ -16,8 +16,9 @@
 // Numerics. float32 and half sums add at most 32 float32 numbers in a lane, then continue in
 // float64, and round once at the end; means divide before that rounding. float64 sums are blocked
 // (at most 64 additions in a lane, 64 blocks, then the tree). Computed values have the same bits
-// as an array of them: they are cut alike, and a block of a sum is no longer than a tile. Products of floating types
-// run in float64. Integer sums and products wrap in int64. A NaN makes max and min NaN.
+// as an array of them: they are cut alike, and a block of a sum is no longer than a tile. Products
+// of floating types run in float64. Integer sums and products wrap in int64. A NaN makes max and
+// min NaN.
 #include "kernels/reduce.h"
 
 #include "kernels/reduce_source.h"

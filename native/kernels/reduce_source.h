@@ -48,11 +48,23 @@ struct ComputedSource {
   std::int64_t sizes[kMaxComputedInputs];
   std::int64_t value_size;
   FillTile convert;  // to what is accumulated; null if that is what is computed
+  // Inputs whose elements do not lie as the values do: for short runs they are gathered first.
+  int num_gathered;
+  bool is_gathered[kMaxComputedInputs];
 
   void prepare(const ComputedValues& computed);
   void pack(std::int64_t offset, std::int64_t count, std::byte* tile,
             std::int64_t element_size) const;
+
+ private:
+  std::int64_t locate(std::int64_t offset, std::int64_t* coordinates) const;
+  void gather(int input, std::int64_t offset, std::int64_t count, std::byte* to) const;
+  void evaluate(const std::byte* const* from, const std::int64_t* steps, std::int64_t count,
+                std::byte* tile) const;
 };
+
+constexpr std::int64_t kLongRun = 512;  // is evaluated as it is
+constexpr int kMaxGathered = 4;
 
 // Axes of length 1 are dropped, and neighbours merged where every input allows it.
 inline void ComputedSource::prepare(const ComputedValues& computed) {
@@ -83,34 +95,91 @@ inline void ComputedSource::prepare(const ComputedValues& computed) {
     shape[0] = 1;
     for (int input = 0; input < num_inputs; ++input) strides[0][input] = 0;
   }
+  num_gathered = 0;
+  for (int input = 0; input < num_inputs; ++input) {
+    const std::int64_t step = strides[rank - 1][input];
+    bool is_even = step == 0 || step == 1;
+    for (int axis = rank - 1; axis > 0 && is_even; --axis) {
+      is_even = strides[axis - 1][input] == strides[axis][input] * shape[axis];
+    }
+    is_gathered[input] = !is_even;
+    num_gathered += !is_even;
+  }
+}
+
+// The coordinates of a value; returns how many follow in its run, itself included.
+inline std::int64_t ComputedSource::locate(std::int64_t offset, std::int64_t* coordinates) const {
+  for (int axis = rank - 1; axis > 0; --axis) {
+    coordinates[axis] = offset % shape[axis];
+    offset /= shape[axis];
+  }
+  coordinates[0] = offset;
+  return shape[rank - 1] - coordinates[rank - 1];
+}
+
+// The elements of an input for `count` values in a row, dense.
+inline void ComputedSource::gather(int input, std::int64_t offset, std::int64_t count,
+                                   std::byte* to) const {
+  const std::int64_t size = sizes[input];
+  const std::int64_t step = strides[rank - 1][input];
+  std::int64_t coordinates[kMaxRank];
+  while (count > 0) {
+    const std::int64_t now = smaller(locate(offset, coordinates), count);
+    std::int64_t at = 0;
+    for (int axis = 0; axis < rank; ++axis) at += coordinates[axis] * strides[axis][input];
+    const std::byte* const from = values->inputs[input].data + at * size;
+    if (step == 1) {
+      std::memcpy(to, from, static_cast<std::size_t>(now * size));
+    } else if (size == 4) {
+      copy_tile<std::uint32_t>(from, step, now, to);
+    } else if (size == 8) {
+      copy_tile<std::uint64_t>(from, step, now, to);
+    } else if (size == 2) {
+      copy_tile<std::uint16_t>(from, step, now, to);
+    } else {
+      copy_tile<std::uint8_t>(from, step, now, to);
+    }
+    to += now * size;
+    offset += now;
+    count -= now;
+  }
+}
+
+inline void ComputedSource::evaluate(const std::byte* const* from, const std::int64_t* steps,
+                                     std::int64_t count, std::byte* tile) const {
+  if (!convert) return values->evaluate(values->context, from, steps, count, tile);
+  alignas(64) std::byte computed[kTileBytes];
+  values->evaluate(values->context, from, steps, count, computed);
+  convert(computed, 1, count, tile);
 }
 
 inline void ComputedSource::pack(std::int64_t offset, std::int64_t count, std::byte* tile,
                                  std::int64_t element_size) const {
-  alignas(64) std::byte computed[kTileBytes];
+  alignas(64) std::byte gathered[kMaxGathered * kTileBytes];
   const int num_inputs = values->num_inputs;
   const std::byte* from[kMaxComputedInputs];
+  std::int64_t steps[kMaxComputedInputs];
   while (count > 0) {
     std::int64_t coordinates[kMaxRank];
-    std::int64_t index = offset;
-    for (int axis = rank - 1; axis > 0; --axis) {
-      coordinates[axis] = index % shape[axis];
-      index /= shape[axis];
-    }
-    coordinates[0] = index;
+    const std::int64_t run = locate(offset, coordinates);
+    std::int64_t now = smaller(count, kTile);
+    const bool is_gathering = run < smaller(now, kLongRun) && num_gathered <= kMaxGathered;
+    if (!is_gathering) now = smaller(run, convert ? now : count);
+    std::byte* room = gathered;
     for (int input = 0; input < num_inputs; ++input) {
+      steps[input] = strides[rank - 1][input];
+      if (is_gathering && is_gathered[input]) {
+        gather(input, offset, now, room);
+        from[input] = room;
+        steps[input] = 1;
+        room += kTileBytes;
+        continue;
+      }
       std::int64_t at = 0;
       for (int axis = 0; axis < rank; ++axis) at += coordinates[axis] * strides[axis][input];
       from[input] = values->inputs[input].data + at * sizes[input];
     }
-    std::int64_t now = smaller(shape[rank - 1] - coordinates[rank - 1], count);
-    if (convert) {
-      now = smaller(now, kTile);
-      values->evaluate(values->context, from, strides[rank - 1], now, computed);
-      convert(computed, 1, now, tile);
-    } else {
-      values->evaluate(values->context, from, strides[rank - 1], now, tile);
-    }
+    evaluate(from, steps, now, tile);
     tile += now * element_size;
     offset += now;
     count -= now;

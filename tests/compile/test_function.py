@@ -1,6 +1,8 @@
 """Compiled functions: equal to eager, call after call."""
 
+import copy
 import gc
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -753,3 +755,70 @@ def test_numbers_and_names_among_arguments_are_built_in() -> None:
             got, want = scaled(x, factor, "over"), x / factor
             assert got.tolist() == want.tolist()
     assert len(scaled.cache_info().variants) == 8
+
+
+@lm.compile
+def halved(x: Any) -> Any:
+    return x / 2.0
+
+
+def doubled(x: Any) -> Any:
+    return x * 2.0
+
+
+def test_compiled_functions_are_pickled_by_name_or_function() -> None:
+    halved(lm.ones((1,)))
+    assert pickle.loads(pickle.dumps(halved)) is halved
+    again = pickle.loads(pickle.dumps(lm.compile(doubled, max_variants=1)))
+    assert again(lm.ones((1,))).item() == 2.0
+    with pytest.raises(TraceError, match="2th time"):
+        again(lm.ones((2,)))
+
+
+def test_a_copied_object_has_a_compiled_method_of_its_own() -> None:
+    class Trainer:
+        def __init__(self) -> None:
+            self.w = lm.nn.Parameter(lm.ones((2,)))
+            self.step = lm.compile(self.product)
+            self.halved = halved
+
+        def product(self, x: Any) -> Any:
+            return self.w * x
+
+    trainer = Trainer()
+    trainer.step(lm.ones((2,)))
+    other = copy.deepcopy(trainer)
+    other.w.detach().fill_(5.0)
+    assert other.step(lm.ones((2,))).tolist() == [5.0, 5.0]
+    assert trainer.step(lm.ones((2,))).tolist() == [1.0, 1.0]
+    assert other.halved is copy.copy(halved) is halved
+
+
+def test_equal_python_values_are_one_program_and_arrays_are_compared() -> None:
+    @lm.compile
+    def chosen(x: Any, part: Any, names: Any, scale: Any) -> Any:
+        return x[part] * lm.tensor(scale) * float(len(names))
+
+    scale, x = np.ones(2, np.float32), lm.ones((3,))
+    for _ in range(3):
+        assert chosen(x, slice(0, 2), {"a", "b"}, scale.copy()).tolist() == [2.0, 2.0]
+    chosen(x, slice(0, 2), frozenset({"a"}), scale)
+    assert len(chosen.cache_info().variants) == 2
+    scale[0] = 5.0
+    assert chosen(x, slice(0, 2), frozenset({"a"}), scale).tolist() == [5.0, 1.0]
+    assert chosen(x, slice(1, 3), range(3), np.float32(2.0)).tolist() == [6.0, 6.0]
+
+
+def test_a_traced_tensor_is_not_given_to_other_libraries() -> None:
+    with pytest.raises(TraceError, match="is read at"):
+        lm.compile(lambda x: np.from_dlpack(x))(lm.ones((1,)))
+
+
+def test_a_check_of_values_belongs_around_the_call() -> None:
+    @lm.compile
+    def logarithm(x: Any) -> Any:
+        with lm.inspect.check_finite():
+            return x.log()
+
+    with pytest.raises(TraceError, match="put it around"):
+        logarithm(lm.tensor([-1.0]))

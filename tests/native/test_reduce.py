@@ -317,6 +317,25 @@ def test_program_and_reduction_equal_the_two_apart(shape: tuple[int, ...]) -> No
             np.testing.assert_array_equal(found, to_numpy(apart.run1(values)))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("shape", [(3000,), (7, 2100), (20, 3, 100), (13, 2, 700), (200, 65)])
+def test_computed_sums_have_the_bits_of_sums_of_an_array(
+    shape: tuple[int, ...], dtype: str
+) -> None:
+    code = DTYPES[dtype][0]
+    x = native(random_values(dtype, shape))
+    others = [random_values(dtype, shape), random_values(dtype, shape[-1:])]
+    wide = "float32" if dtype == "float16" else dtype
+    casts = [("cast", wide, (0,)), ("cast", wide, (1,)), ("multiply", wide, (2, 3))]
+    product = program([dtype] * 2, [*casts, ("cast", dtype, (4,))])
+    for other, axes in itertools.product(map(native, others), subsets(len(shape))):
+        computed = _native.Reduction("sum", product, code, code, axes, len(shape), False)
+        apart = _native.Reduction("sum", None, code, code, axes, len(shape), False)
+        found = to_numpy(computed.run([x, other]))
+        expected = to_numpy(apart.run1(product.run([x, other])))
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_program_of_another_dtype_than_the_accumulator() -> None:
     x = random_values("float32", (30, 50))
     y = random_values("float32", (50,))

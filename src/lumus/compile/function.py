@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from lumus.autograd.gradients import GradStore
 from lumus.compile.call import Call
@@ -49,6 +51,12 @@ class CompiledFunction(Generic[P, R]):
     ) -> None:
         self.function = function
         self.name: str = getattr(function, "__name__", type(function).__name__)
+        self._options: dict[str, Any] = {
+            "max_variants": max_variants,
+            "dynamic": dynamic,
+            "fast_math": fast_math,
+            "freeze": freeze,
+        }
         self._max_variants = max_variants
         self._sizes = Sizes(dynamic)
         self._fast_math = fast_math
@@ -98,12 +106,29 @@ class CompiledFunction(Generic[P, R]):
         if variant is None:
             variant = self._plain[place] = self._variant(self._call(args, {}))
         elif variant.traced.difference() is not None:
-            del self._plain[place]
+            self._plain.pop(place, None)  # another thread may have done it
             return None
         return variant, tensors
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         return self if owner is None else BoundFunction(self, owner)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction[P, R]:
+        """Itself, as functions are; of an object's method that of the copied object."""
+        function = copy.deepcopy(self.function, memo)
+        return self if function is self.function else compile(function, **self._options)
+
+    def __reduce__(self) -> Any:
+        """Its name, if it has the place of its function, or what it is made of; no programs."""
+        place: Any = sys.modules.get(self.__module__)
+        for name in getattr(self, "__qualname__", "").split("."):
+            place = getattr(place, name, None)
+        if place is self:
+            return cast("Any", self).__qualname__
+        return functools.partial(compile, **self._options), (self.function,)
 
     def cache_info(self) -> CacheInfo:
         """Every specialisation: why it was made, how long that took, the memory of its plan."""
@@ -247,6 +272,13 @@ class BoundFunction:
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """See `CompiledFunction.explain`."""
         return self.function.explain(self.owner, *args, **kwargs)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BoundFunction:
+        """The same function, as a method of the copied owner."""
+        return BoundFunction(self.function, copy.deepcopy(self.owner, memo))
 
 
 def _unhashable(name: str, call: Call) -> ArgumentError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
+
 from lumus.core.frozen import frozen
 from lumus.core.tensor import Tensor
 
@@ -16,7 +18,9 @@ class TensorLeaf:
 
 @frozen
 class StaticLeaf:
-    """A value that is no tensor. Equal when type and text are, or for objects the identity."""
+    """A value that is no tensor. Equal when type and text are, of arrays the contents; for objects
+    the identity.
+    """
 
     key: Any
     value: Any
@@ -72,6 +76,15 @@ def static(value: Any) -> StaticLeaf:
         return StaticLeaf((kind, value), value)
     if kind is float or kind is complex:
         return StaticLeaf((kind, repr(value)), value)  # tells -0.0 from 0.0, and finds NaN
+    if kind is slice:
+        return StaticLeaf((kind, repr(value)), value)
+    if kind is range:
+        return StaticLeaf((kind, value), value)
+    if kind is set or kind is frozenset:
+        items = cast("set[Any]", value)
+        return StaticLeaf((kind, frozenset([static(item).key for item in items])), value)
+    if issubclass(kind, np.ndarray | np.generic) and not value.dtype.hasobject:
+        return StaticLeaf((kind, value.dtype.str, value.shape, value.tobytes()), value)
     return StaticLeaf((kind, id(value)), value)  # which keeps it alive, so the id is its own
 
 

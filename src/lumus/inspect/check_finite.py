@@ -8,7 +8,7 @@ from lumus.autograd.modes import ModeSwitch
 from lumus.core.argument import flag
 from lumus.core.mode import Mode
 from lumus.core.op import OPS, Op
-from lumus.errors import ArgumentError
+from lumus.errors import ArgumentError, TraceError
 from lumus.inspect.hunt import Checker, Hunt
 from lumus.inspect.suspect import Kinds
 from lumus.nn.module import Module
@@ -78,6 +78,12 @@ class check_finite(ModeSwitch):  # noqa: N801 - used as a statement, as in `with
 
     def mode_within(self, mode: Mode) -> Mode:
         """The same, with what runs ops now inside a checker."""
+        if mode.tracer is not None:
+            raise TraceError(
+                f"{_NAME}: in a compiled function there are no values to look at while it is "
+                "traced",
+                hint="put it around the call of the compiled function, which then runs eagerly",
+            )
         checker = Checker(self._hunt, mode.interpreter)
         return Mode(mode.records, mode.notes_cuts, checker, mode)
 

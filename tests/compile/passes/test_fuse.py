@@ -270,8 +270,22 @@ def test_truth_values_are_counted_without_being_stored() -> None:
 def test_short_runs_are_computed_before_they_are_reduced() -> None:
     build = Build()
     x, w = build.input("x", 400, 10), build.input("w", 10)
-    program = build.program(build.op("sum", build.op("multiply", x, w), axes=(0,), keepdims=False))
+    program = build.program(build.op("sum", build.op("multiply", x, w), axes=(1,), keepdims=False))
     assert fused(program) == str(program)
+
+
+def test_long_rows_are_computed_before_their_columns_are_added() -> None:
+    build = Build()
+    x = build.input("x", 40, 500)
+    rows = build.op("sum", build.op("exp", x), axes=(1,), keepdims=False)
+    columns = build.op("sum", build.op("tanh", x), axes=(0,), keepdims=False)
+    assert fused(build.program(rows, columns)) == text("""
+        f(x: float32[40, 500]):
+            a: float32[40] = sum[axes=(1,)](exp(x))
+            b: float32[40, 500] = tanh(x)
+            c: float32[500] = sum[axes=(0,)](b)
+            return a, c
+        """)
 
 
 # ------------------------------------------------------------------------------------------- views

@@ -13,7 +13,12 @@ from lumus.trace.program import Equation, Program, Var
 
 MAX_INPUTS = 64
 # A prologue is called for runs of neighbours: for shorter ones the calls cost more than they save.
-MIN_RUN = 64
+MIN_RUN = 1000
+# Rows that are added up to one of this many columns are computed several at once; longer ones piece
+# by piece down the columns, which costs more than it saves.
+MAX_COLUMNS = 256
+# Up to this size the call that is saved counts.
+SMALL = 4096
 # Instructions of an element that are repeated to save a write of it.
 MAX_REPEATED = 4
 # Bytes moved for a byte that is stored and read again: a write loads its cache line first.
@@ -140,8 +145,24 @@ class _Cone:
         shapes = [var.spec.shape for var in inputs]
         if not shapes or broadcast_shapes("fuse", *shapes) != self.shape:
             return False
-        is_long = _run(shapes, self.shape) >= min(MIN_RUN, math.prod(self.shape))
-        return is_long and not any(map(self._is_strided, inputs))
+        if any(map(self._is_strided, inputs)):
+            return False
+        size = math.prod(self.shape)
+        run = _run(shapes, self.shape)
+        if run < min(MIN_RUN, size):
+            return False
+        return size <= SMALL or self._num_columns() <= MAX_COLUMNS
+
+    def _num_columns(self) -> int:
+        """How many neighbours go to different results; 1 if neighbours are combined."""
+        kernel = self.reduction.kernel
+        assert isinstance(kernel, Reduce)
+        kept = 1
+        for axis in range(len(self.shape) - 1, -1, -1):
+            if axis in kernel.axes and self.shape[axis] > 1:
+                break
+            kept *= self.shape[axis]
+        return kept
 
     def _is_strided(self, var: Var) -> bool:
         maker = self.graph.makers.get(var)

@@ -93,4 +93,6 @@ def to_dlpack(
     if dl_device is not None and tuple(dl_device) != dlpack_device(x):
         raise DeviceError(f"dlpack: the tensor is on {x.device}, not on device {dl_device}")
     data = x.copy().data if copy else x.data
+    if not isinstance(data, _native.Array):
+        data.__array__()  # raises for one that is traced
     return _native.to_dlpack(data, max_version is not None and max_version[0] >= 1, bool(copy))
