@@ -165,10 +165,12 @@ _ELSEWHERE = {
     "enable_grad",
     "grad",
     "is_grad_enabled",
+    "load_program",  # a path: Python's own error
     "memory_stats",
     "no_grad",
     "num_threads",
     "reset_peak_memory_stats",
+    "scan",  # what a wrong state is, its function says
     "set_num_threads",
     "value_and_grad",
 }
