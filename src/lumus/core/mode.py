@@ -7,7 +7,7 @@ One context variable holds it all, so that an op asks once; context variables ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -142,7 +142,7 @@ MODE: ContextVar[Mode] = ContextVar("lumus_mode", default=EAGER)
 
 
 @contextmanager
-def eagerly() -> Iterator[None]:
+def eagerly() -> Generator[None]:
     """What is inside happens now, and unrecorded, although the context may trace."""
     token = MODE.set(MODE.get().eager())
     try:
