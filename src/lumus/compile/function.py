@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from types import MethodType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from lumus.autograd.gradients import GradStore
@@ -272,6 +273,11 @@ class BoundFunction:
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """See `CompiledFunction.explain`."""
         return self.function.explain(self.owner, *args, **kwargs)
+
+    def save(self, path: PathLike, /, *args: Any, **kwargs: Any) -> None:
+        """See `CompiledFunction.save`; the owner is none of the saved program's arguments."""
+        bound = MethodType(self.function.function, self.owner)
+        compile(bound).save(path, *args, **kwargs)
 
     def __copy__(self) -> Self:
         return self
