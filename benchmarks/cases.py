@@ -79,6 +79,14 @@ CASES = [
     Case("matmul_mlp", "matmul 64x784x512", 0.9),
     Case("matmul_gpt", "matmul 512x384x1536", 0.9),
     Case("matmul_1024", "matmul 1024^3", 0.9),
+    Case("matmul_vector", "matmul 1x784 by 256x784 transposed", {"torch": 1.0, "numpy": 1.5}),
+    Case("matmul_vector_plain", "matmul 1x784 by 784x256", {"torch": 1.0, "numpy": 1.0}),
+    Case(
+        "matmul_vector_large",
+        "matmul 1x1024 by 1024x1024 transposed",
+        {"torch": 1.0, "numpy": 1.0},
+    ),
+    Case("matmul_vector_four", "matmul 4x784 by 256x784 transposed", {"torch": 1.0, "numpy": 1.0}),
     Case("adam", "Adam update of 10^7 parameters", 5.0),
     Case("pool_max_2", "max_pool2d 2x2 of 32x64x56x56, forward + backward", 2.0),
     Case("pool_max_3", "max_pool2d 3x3 stride 2 of 32x64x56x56, forward + backward", 2.0),
@@ -178,6 +186,9 @@ LAYERS = ("conv_", "attention_", "embedding", "lstm")
 # Calls of one long line, spelled by each library in a table of its own.
 LINES = ("argsort", "cummax", "cumsum", "norm", "sort", "topk")
 
+# Products whose second operand is stored column by column, as a layer's weight is.
+TRANSPOSED = ("matmul_vector", "matmul_vector_four", "matmul_vector_large")
+
 
 def inputs(name: str) -> Arrays:
     """The same arrays for each library."""
@@ -214,8 +225,13 @@ def inputs(name: str) -> Arrays:
             "matmul_mlp": (64, 784, 512),
             "matmul_gpt": (512, 384, 1536),
             "matmul_1024": (1024, 1024, 1024),
+            "matmul_vector": (1, 784, 256),
+            "matmul_vector_plain": (1, 784, 256),
+            "matmul_vector_large": (1, 1024, 1024),
+            "matmul_vector_four": (4, 784, 256),
         }[name]
-        return {"a": normal(rows, inner), "b": normal(inner, columns)}
+        shape = (columns, inner) if name in TRANSPOSED else (inner, columns)
+        return {"a": normal(rows, inner), "b": normal(*shape)}
     if name in POOLS:
         _, _, shape, factor = POOLS[name]
         pooled = (*shape[:2], *(int(length * factor) for length in shape[2:]))

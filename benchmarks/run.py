@@ -32,7 +32,11 @@ class Peer:
     variant: str
 
 
-EAGER = {"lumus": Peer("lumus", "lumus", "eager"), "torch": Peer("PyTorch", "torch", "eager")}
+EAGER = {
+    "lumus": Peer("lumus", "lumus", "eager"),
+    "torch": Peer("PyTorch", "torch", "eager"),
+    "numpy": Peer("NumPy", "numpy", "eager"),
+}
 COMPILED = {
     "lumus": Peer("lumus", "lumus", "compiled"),
     "lumus_eager": Peer("lumus, eager", "lumus", "eager"),
@@ -141,10 +145,16 @@ def printed(case: Case, row: Row) -> str:
         return "\n".join(lines)
     text = f"{case.what:52s} {1e6 * seconds['lumus']:12.2f}"
     if "torch" in seconds:
-        ratio, aim = seconds["torch"] / seconds["lumus"], case.aims["torch"]
-        mark = "" if ratio >= aim else "  below"
-        text += f" {1e6 * seconds['torch']:12.2f} {ratio:8.2f} {aim:7.1f}{mark}"
+        text += f" {1e6 * seconds['torch']:12.2f} {_ratio(case, row, 'torch')}"
+    if "numpy" in seconds:
+        text += f"\n{'    NumPy':52s} {'':12s} {1e6 * seconds['numpy']:12.2f} "
+        text += _ratio(case, row, "numpy")
     return text
+
+
+def _ratio(case: Case, row: Row, name: str) -> str:
+    ratio, aim = row["seconds"][name] / row["seconds"]["lumus"], case.aims[name]
+    return f"{ratio:8.2f} {aim:7.1f}" + ("" if ratio >= aim else "  below")
 
 
 def _peer_line(case: Case, row: Row, name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import lumus as lm
-from benchmarks.cases import LAYERS, POOLS
+from benchmarks.cases import LAYERS, POOLS, TRANSPOSED
 from benchmarks.peers import lumus_layers, lumus_trainings
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
@@ -67,7 +67,7 @@ LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
 
 def _plain(name: str, t: dict[str, Any]) -> Callable[[], Any]:
     if name.startswith("matmul"):
-        a, b = t["a"], t["b"]
+        a, b = t["a"], t["b"].T if name in TRANSPOSED else t["b"]
         return lambda: a @ b
     x = t["x"]
     if name == "argmax":

@@ -1,4 +1,4 @@
-"""The one case in NumPy: inference of the MLP. `make` returns (call, number)."""
+"""Inference of the MLP and products with a vector in NumPy. `make` returns (call, number)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import TRANSPOSED
 from benchmarks.trainings import example, weight
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
@@ -18,7 +19,10 @@ def start(threads: int) -> None:
 
 
 def make(name: str, arrays: dict[str, Any], variant: str) -> Made:
-    del arrays, variant
+    del variant
+    if name.startswith("matmul"):
+        a, b = arrays["a"], arrays["b"].T if name in TRANSPOSED else arrays["b"]
+        return lambda: a @ b, lambda result: float(result.reshape(-1)[0])
     x = example(name.removeprefix("infer_"))
     layers = [
         (weight(f"{2 * layer}.weight", (outer, inner)), weight(f"{2 * layer}.bias", (outer,)))

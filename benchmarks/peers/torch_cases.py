@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.cases import LAYERS, POOLS
+from benchmarks.cases import LAYERS, POOLS, TRANSPOSED
 from benchmarks.peers import torch_layers, torch_trainings
 
 Made = tuple[Callable[[], Any], Callable[[Any], float]]
@@ -64,7 +64,7 @@ LINES: dict[str, Callable[[Any], Callable[[], Any]]] = {
 
 def _plain(name: str, t: dict[str, Any]) -> Callable[[], Any]:
     if name.startswith("matmul"):
-        a, b = t["a"], t["b"]
+        a, b = t["a"], t["b"].T if name in TRANSPOSED else t["b"]
         return lambda: a @ b
     x = t["x"]
     if name == "argmax":

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/sizes.h"
 #include "kernels/tile_io.h"
 
 namespace lumus::LUMUS_ISA {
 
-LUMUS_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 LUMUS_INLINE std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 LUMUS_INLINE std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

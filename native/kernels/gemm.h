@@ -13,7 +13,9 @@
 // integers wrap.
 #pragma once
 
+#include "kernels/gemm_few_rows.h"
 #include "kernels/simd.h"
+#include "kernels/sizes.h"
 #include "kernels/tile_io.h"
 
 #if defined(__FMA__)
@@ -50,11 +52,6 @@ struct Matrix {
   std::int64_t row_stride;
   std::int64_t column_stride;
 };
-
-LUMUS_INLINE std::int64_t smaller(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
-LUMUS_INLINE std::int64_t divided_up(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
 
 // Floats fill the registers with sums: 14 x 2 of 32, or 6 x 2 of 16. Integers make do with 4 x 2.
 template <class T>
@@ -399,50 +396,6 @@ LUMUS_INLINE Tile<T> tile_of(std::int64_t rows, int vectors, bool in_place, bool
   return tile_of_width<T, kRows>(vectors, in_place, packs);
 }
 
-// ---- one row
-// --------------------------------------------------------------------------------------
-
-// c[columns] = a times B for a row `a` and a B whose columns are dense: squares of B are transposed
-// in registers, so that the sums run in the order of the tiles while memory is read in its own.
-template <class T>
-static void row_times_dense_columns(std::int64_t columns, std::int64_t depth, std::int64_t block,
-                                    const T* a, std::int64_t a_stride, const T* b,
-                                    std::int64_t b_column_stride, T* c) {
-  constexpr std::int64_t lanes = kLanes<T>;
-  for (std::int64_t column = 0; column < columns; column += lanes, b += lanes * b_column_stride) {
-    const std::int64_t width = smaller(lanes, columns - column);
-    Vec<T> total = {};
-    for (std::int64_t start = 0; start < depth; start += block) {
-      const std::int64_t end = smaller(start + block, depth);
-      Vec<T> sum = {};
-      std::int64_t k = start;
-      for (; k + lanes <= end; k += lanes) {
-        Vec<T> square[lanes];
-#pragma GCC unroll 16
-        for (int i = 0; i < lanes; ++i) {
-          square[i] = load<T>(b + smaller(i, width - 1) * b_column_stride + k);
-        }
-        transpose_lanes<T>(square);
-#pragma GCC unroll 16
-        for (int i = 0; i < lanes; ++i) {
-          sum = multiply_add<T>(broadcast<T>(a[(k + i) * a_stride]), square[i], sum);
-        }
-      }
-      for (; k < end; ++k) {
-        alignas(64) T row[lanes] = {};
-        for (std::int64_t i = 0; i < width; ++i) row[i] = b[i * b_column_stride + k];
-        sum = multiply_add<T>(broadcast<T>(a[k * a_stride]), load<T>(row), sum);
-      }
-      total = start == 0 ? sum : total + sum;
-    }
-    if (width == lanes) {
-      store<T>(c + column, total);
-    } else {
-      store_first<T>(c + column, total, width);
-    }
-  }
-}
-
 // ---- the piece ----------------------------------------------------------------------------------
 
 constexpr std::int64_t kGroupPanels = 4;  // panels of B that are packed at a time
@@ -506,12 +459,15 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
   constexpr bool has_in_place = __is_same(Element, T) && is_floating<T>;
   const std::int64_t num_blocks = divided_up(depth, kDepthBlock);
   const std::int64_t block = divided_up(divided_up(depth, num_blocks), 16) * 16;
+#if defined(__AVX2__)
   if constexpr (has_in_place) {
-    if (rows == 1 && b.row_stride == 1 && b.column_stride != 1) {
-      return row_times_dense_columns<T>(columns, depth, block, a.data, a.column_stride, b.data,
-                                        b.column_stride, c);
+    if (rows <= kMaxFewRows && b.row_stride == 1 && (columns == 1 || b.column_stride != 1)) {
+      const FewRows<T> task = {a.data, a.row_stride, a.column_stride, depth, block};
+      return few_rows_times_dense_columns<T>(rows, columns, task, b.data, b.column_stride, c,
+                                             c_stride);
     }
   }
+#endif
   const Strips<T> strips(rows);
   // The tile reads A in place as fast as a packed copy, but for lines whole pages apart, which
   // would fight for the same places in the cache, and for many panels, where fewer streams are

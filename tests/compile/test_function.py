@@ -12,6 +12,7 @@ import pytest
 
 import lumus as lm
 from lumus.errors import (
+    ArgumentError,
     GradientError,
     GraphFreedError,
     IndexRangeError,
@@ -822,3 +823,44 @@ def test_a_check_of_values_belongs_around_the_call() -> None:
 
     with pytest.raises(TraceError, match="put it around"):
         logarithm(lm.tensor([-1.0]))
+
+
+def test_what_a_custom_op_keeps_stays_as_it_was() -> None:
+    kept: list[Any] = []
+
+    @lm.custom_op
+    def keep(x: lm.Tensor[lm.Float]) -> Any:
+        kept.append(x)
+        return x.copy()
+
+    compiled = lm.compile(lambda x: (keep(lm.exp(x)) * 3.0).tanh() * lm.sin(x))
+    compiled(lm.zeros((100,)))
+    compiled(lm.ones((100,)))
+    assert kept[-2].tolist() == [1.0] * 100
+    assert kept[-1].tolist() == lm.exp(lm.ones((100,))).tolist()
+
+
+def test_programs_that_hold_no_longer_count_for_sizes_that_vary() -> None:
+    factor = 0.0
+    compiled = lm.compile(lambda x: x * factor, dynamic={"x": 0}, max_variants=3)
+    for factor in (1.0, 2.0, 3.0):
+        compiled(lm.ones((2,)))
+        assert compiled(lm.ones((3,))).tolist() == [factor] * 3
+    factor = 4.0
+    with pytest.raises(TraceError, match=r"factor: 3\.0 -> 4\.0"):
+        compiled(lm.ones((2,)))
+
+
+def test_what_cannot_be_compiled_is_told_at_once() -> None:
+    def pieces(x: Any) -> Any:
+        yield x * 2.0
+
+    async def later(x: Any) -> Any:
+        return x * 2.0
+
+    for function in (pieces, later):
+        with pytest.raises(ArgumentError, match="generator or coroutine"):
+            lm.compile(function)
+    with pytest.raises(ArgumentError, match="dynamic names 'y', which is no parameter"):
+        lm.compile(lambda x: x, dynamic={"x": 0, "y": 0})
+    lm.compile(lambda *xs: xs[0], dynamic={"args[0]": 0})

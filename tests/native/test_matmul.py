@@ -29,6 +29,10 @@ SHAPES_2D = [
     (64, 128, 10),
     (64, 10, 128),
     (1, 800, 100),
+    (1, 1024, 21),
+    (2, 785, 19),
+    (3, 1155, 9),
+    (4, 512, 33),
     (3, 450, 45),
     (20, 1024, 300),
     (70, 800, 100),
@@ -90,6 +94,61 @@ def test_matmul_layouts_agree_bit_for_bit(dtype: str, rows: int, depth: int, col
             assert same_bits(result, first)
         else:  # OpenBLAS sums in other orders for transposed operands
             np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 3, 4, 7, 8, 9, 23, 70])
+def test_matmul_few_rows_of_every_small_depth(dtype: str, columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    for depth in [*range(71), 384, 385, 770, 1024, 1161]:
+        a = rng.standard_normal((6, depth)).astype(dtype)
+        stored = rng.standard_normal((columns, depth)).astype(dtype)
+        exact = a.astype(np.float64) @ stored.T.astype(np.float64)
+        bound = 4 * np.finfo(dtype).eps * (np.abs(a) @ np.abs(stored.T)).astype(np.float64)
+        whole = product(a, np.ascontiguousarray(stored.T))
+        for rows in range(1, 6):
+            result = product(a[:rows], stored.T)
+            assert (np.abs(result - exact[:rows]) <= bound[:rows]).all()
+            if not _native.needs_blas():
+                assert same_bits(result, whole[:rows])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("depth", [16, 784, 1024])
+def test_matmul_row_has_the_same_bits_in_every_batch(dtype: str, depth: int) -> None:
+    if _native.needs_blas():
+        pytest.skip("OpenBLAS sums in an order of its own for a single row")
+    rng = np.random.default_rng(depth)
+    a = rng.standard_normal((40, depth)).astype(dtype)
+    weight = rng.standard_normal((50, depth)).astype(dtype)
+    whole = product(a, weight.T)
+    for rows in (1, 2, 3, 4, 5, 8, 15, 39):
+        assert same_bits(product(a[:rows], weight.T), whole[:rows])
+        assert same_bits(product(a[:rows, None], weight.T), whole[:rows, None])
+    assert same_bits(product(a[0], weight.T), whole[0])
+    assert same_bits(product(weight, a[0]), whole[0])
+    assert same_bits(product(weight[7], a[0]), whole[0, 7])
+    assert same_bits(product(weight[7:10], a[:2].T), np.ascontiguousarray(whole[:2, 7:10].T))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+def test_matmul_few_rows_of_every_stride(dtype: str, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    depth, columns = 402, 21
+    a = rng.standard_normal((2 * rows, 2 * depth)).astype(dtype)
+    page = 4096 // a.itemsize
+    wide = rng.standard_normal((columns, page)).astype(dtype)
+    repeated = np.broadcast_to(wide[:1], wide.shape)
+    for stored in (wide, wide[::-1], repeated, wide[:, 7:], wide[:, ::-1], wide[::2], wide[:3]):
+        right = stored[:, :depth].T
+        repeated_rows = np.broadcast_to(a[:1, :depth], (rows, depth))
+        for left in (a[::2, ::2], a[rows:, :depth], a[rows - 1 :: -1, ::-2], repeated_rows):
+            expected = product(left.copy(), right.copy())
+            result = product(left, right)
+            np.testing.assert_allclose(result, left.astype(np.float64) @ right, atol=1e-4)
+            if not _native.needs_blas():
+                assert same_bits(result, expected)
 
 
 @pytest.mark.parametrize("dtype", INTS)
@@ -231,6 +290,7 @@ def test_matmul_infinities_that_cancel_are_nan() -> None:
         ((30, 40, 50), (30, 50, 60)),
         ((1, 3000), (3000, 1000)),
         ((1000, 3000), (3000,)),
+        ((3, 3000), (3000, 500)),
     ],
 )
 def test_matmul_bits_do_not_depend_on_threads(
@@ -239,10 +299,12 @@ def test_matmul_bits_do_not_depend_on_threads(
     rng = np.random.default_rng(3)
     a = (rng.standard_normal(a_shape) * 50).astype(dtype)
     b = (rng.standard_normal(b_shape) * 50).astype(dtype)
+    stored = np.ascontiguousarray(b.swapaxes(-1, -2)).swapaxes(-1, -2) if b.ndim > 1 else b
     results = []
     for count in (1, 2, 3, 8):
         _native.set_num_threads(count)
         results.append(product(a, b))
+        results.append(product(a, stored) if not _native.needs_blas() else results[-1])
     assert all(same_bits(result, results[0]) for result in results)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import MethodType
 from typing import Any
 
@@ -77,6 +78,15 @@ def _parameters(function: Any) -> list[str]:
     bound = 1 if isinstance(target, MethodType) else 0
     code = getattr(target, "__code__", None)
     return [] if code is None else list(code.co_varnames[bound : code.co_argcount])
+
+
+def has_parameter(function: Any, label: str) -> bool:
+    """Whether an argument may have that label."""
+    target = function if hasattr(function, "__code__") else getattr(function, "forward", function)
+    code = getattr(target, "__code__", None)
+    if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        return True
+    return label.partition("[")[0] in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def _label(tree: Tree, name: str, found: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import sys
 import threading
 import time
@@ -12,7 +13,7 @@ from types import MethodType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from lumus.autograd.gradients import GradStore
-from lumus.compile.call import Call
+from lumus.compile.call import Call, has_parameter
 from lumus.compile.files import write_program
 from lumus.compile.freeze import freeze as frozen_values
 from lumus.compile.lower_cpu import lower
@@ -369,6 +370,14 @@ def compile(
     def made(wrapped: Callable[..., Any]) -> CompiledFunction[..., Any]:
         if not callable(wrapped):
             raise ArgumentError(f"compile: needs a function, got {type(wrapped).__name__}")
+        if inspect.isgeneratorfunction(wrapped) or inspect.iscoroutinefunction(wrapped):
+            raise ArgumentError(
+                f"compile: {wrapped.__name__} is a generator or coroutine, which runs in pieces",
+                hint="compile a function that it calls",
+            )
+        unknown = [name for name in axes if not has_parameter(wrapped, name)]
+        if unknown:
+            raise ArgumentError(f"compile: dynamic names {unknown[0]!r}, which is no parameter")
         return CompiledFunction(
             wrapped, max_variants=limit, dynamic=axes, fast_math=fast_math, freeze=freeze
         )

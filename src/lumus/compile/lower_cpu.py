@@ -7,7 +7,7 @@ without a native step are called back through Python; `Lowered.rows` says which.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lumus import _native
@@ -68,6 +68,19 @@ def _separated(program: Program) -> Program:
         for write in program.writes
     ]
     return program.with_results(equations, outputs, writes)
+
+
+def _keeping(
+    run: Callable[..., Any], planned: Sequence[bool], specs: Sequence[Spec]
+) -> Callable[..., Any]:
+    """A user's code, given copies of what lies in the arena, since it may keep what it is given."""
+    copies = [spec.device.prepare(kernels.Copy(), (spec,), (spec,)) for spec in specs]
+
+    def keeping(*data: Any) -> Any:
+        places = zip(data, planned, copies, strict=True)
+        return run(*[copy(one) if is_planned else one for one, is_planned, copy in places])
+
+    return keeping
 
 
 class _Place:
@@ -157,9 +170,16 @@ class _Lowering:
         inputs = tuple([var.spec for var in equation.inputs])
         outputs = tuple([var.spec for var in equation.outputs])
         run = outputs[0].device.prepare(equation.kernel, inputs, outputs)
+        if isinstance(equation.kernel, kernels.Callback):
+            run = _keeping(run, [self._is_planned(var) for var in equation.inputs], inputs)
         targets = [self._callback_output(var) for var in equation.outputs]
         self.instructions.append(("call", run, sources, targets, self._dying(at)))
         self.rows.append(Row(equation, "call"))
+
+    def _is_planned(self, var: Var) -> bool:
+        while var in self.known.views:
+            var = self.known.views[var]
+        return var in self.block_of
 
     def _view(self, equation: Equation) -> None:
         (source,), (var,) = equation.inputs, equation.outputs

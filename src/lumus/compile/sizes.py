@@ -25,10 +25,14 @@ class Sizes:
         self._families.clear()
 
     def num_families(self, call: Call, variants: Mapping[Any, list[Variant]]) -> int:
-        """How many specialisations there are besides those of this call's family."""
+        """How many specialisations there are besides those of other lengths in this call's family.
+
+        Those of its own length hold no longer: another would be one more.
+        """
         if not self._axes:
             return sum(map(len, variants.values()))
-        return len(set(self._families.values()) - {self._family(call)})
+        others = set(self._families.values()) - {self._family(call)}
+        return len(others) + len(variants.get(call.key, ()))
 
     def make_room(self, call: Call, variants: dict[Any, list[Variant]]) -> list[Variant]:
         """Takes a call into its family, and out of `variants` the length used longest ago."""
