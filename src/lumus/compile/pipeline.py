@@ -10,6 +10,7 @@ from lumus.compile.passes.fold import fold
 from lumus.compile.passes.fuse import fuse
 from lumus.compile.passes.layout import layout
 from lumus.compile.passes.order import order
+from lumus.compile.passes.pack import pack
 from lumus.compile.passes.recompute import recompute
 from lumus.compile.passes.simplify import simplify
 from lumus.trace.program import Pass, Program
@@ -22,6 +23,7 @@ def passes(*, fast_math: bool) -> list[Pass]:
         partial(simplify, fast_math=fast_math),
         cse,
         layout,
+        pack,
         dce,
         fuse,
         order,
