@@ -864,3 +864,18 @@ def test_what_cannot_be_compiled_is_told_at_once() -> None:
     with pytest.raises(ArgumentError, match="dynamic names 'y', which is no parameter"):
         lm.compile(lambda x: x, dynamic={"x": 0, "y": 0})
     lm.compile(lambda *xs: xs[0], dynamic={"args[0]": 0})
+
+
+def test_a_result_that_meets_a_graph_is_refused_unless_it_is_a_constant() -> None:
+    inner = lm.nn.Linear(2, 2)
+    compiled = lm.compile(inner)
+    w = lm.nn.Parameter(lm.ones((2,)))
+    x = lm.ones((1, 2))
+    with pytest.raises(
+        GradientError, match=r"multiply: an operand was made by a compiled function"
+    ):
+        compiled(x) * w
+    for constant in (compiled(x).detach(), lm.no_grad()(compiled)(x)):
+        grads = (constant * w).sum().backward()
+        assert grads[w].tolist() == constant[0].tolist()
+    assert (compiled(x) * 2.0).tolist() == (inner(x) * 2.0).tolist()

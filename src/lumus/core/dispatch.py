@@ -7,7 +7,7 @@ interpreters, so that the ops of a backward pass are dispatched, and can be trac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 from lumus import _native
@@ -23,6 +23,7 @@ from lumus.core.record import Cut, CutReason, Node, Origin
 from lumus.core.scalar.expressions import Expression
 from lumus.core.site import call_site
 from lumus.core.spec import Spec
+from lumus.errors import GradientError
 
 if TYPE_CHECKING:
     from lumus.core.tensor import Tensor
@@ -93,6 +94,8 @@ def connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Any, mode: Mode
     if mode.records and plan.recorded:
         origins, needs = _origins(inputs)
         if needs is not _NOTHING:
+            if needs is not _ONE and needs is not _BOTH:
+                _check_uncompiled(plan, origins)
             records = plan.records
             record = records.get(needs) if records else None
             if record is None:
@@ -114,6 +117,19 @@ def connect(plan: Plan, inputs: tuple[Tensor[Any], ...], output: Any, mode: Mode
     if mode.notes_cuts:
         for one in output if output.__class__ is tuple else (output,):
             one.origin = _cut(plan, inputs, one.spec, mode)
+
+
+def _check_uncompiled(plan: Plan, origins: tuple[Origin, ...]) -> None:
+    """Raises GradientError for what a compiled function returned, on the way of a gradient."""
+    for origin in origins:
+        if origin.__class__ is Cut and cast("Cut", origin).reason == "compile":
+            raise GradientError(
+                f"{plan.name}: an operand was {origin}, through which no gradient goes; here it "
+                "meets one that requires grad",
+                hint="compile the whole step with its backward, or give .detach() of the operand "
+                "(or call the compiled function under lumus.no_grad()) if it is a constant",
+                op=plan.name,
+            )
 
 
 def _cut(plan: Plan, inputs: tuple[Tensor[Any], ...], spec: Spec, mode: Mode) -> Cut | None:

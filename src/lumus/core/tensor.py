@@ -213,7 +213,8 @@ class Tensor(Generic[K]):
     def detach(self) -> Tensor[K]:
         """The same memory off the graph: gradients do not flow through it."""
         view: Tensor[K] = new_tensor(self.data, self.spec)
-        view.origin = self.origin if self.node is None else call("cut", self)
+        origin = self.origin
+        view.origin = origin if origin is None else call("cut", self)
         return view
 
     # To the outside
