@@ -366,6 +366,12 @@ def _mutated(
 @composite("cut")
 def cut(tensor: Tensor[Any]) -> Cut:
     """The note that a detached tensor keeps of where it left its graph."""
+    origin = tensor.origin
+    if isinstance(origin, Cut):
+        if origin.reason != "compile":
+            return origin
+        # From here on it is a constant on purpose.
+        return Cut("detach", "detach", call_site(), origin.source, leaves=origin.leaves)
     refuse_detach()
     node = tensor.node
     assert node is not None
