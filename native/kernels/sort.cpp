@@ -18,6 +18,7 @@ namespace lumus::LUMUS_ISA {
 namespace {
 
 constexpr std::int64_t kConvertGrain = 32768;
+constexpr int kCountedBits = 16;  // of keys that are sorted by counting
 
 // A line of an array.
 template <class Element>
@@ -64,8 +65,6 @@ struct Range {
   bool has_negative_zero = false;
 };
 
-LUMUS_INLINE int bit_width(std::uint64_t value) { return value ? 64 - __builtin_clzll(value) : 0; }
-
 template <class Element>
 Range<typename KeyOf<Element>::Key> range_of(const Keys<Element>& keys) {
   using Key = typename KeyOf<Element>::Key;
@@ -98,9 +97,8 @@ template <class Item, class Body>
 void with_space(std::int64_t count, const Body& body) {
   constexpr std::int64_t on_stack = 4096 / static_cast<std::int64_t>(sizeof(Item));
   if (count <= on_stack) {
-    Item items[on_stack];
-    Item spare[on_stack];
-    body(items, spare);
+    Item items[2 * on_stack];
+    body(items, items + count);
   } else {
     Scratch scratch(2 * count * static_cast<std::int64_t>(sizeof(Item)));
     body(scratch.as<Item>(), scratch.as<Item>() + count);
@@ -112,32 +110,76 @@ void with_space(std::int64_t count, const Body& body) {
 // Zeros are equal and sorted as one; here those of the output get their signs, in the order of the
 // input.
 template <class Element>
-void sign_zeros(const Line<const Element>& from, const Line<Element>& to) {
-  using Rule = KeyOf<Element>;
-  const auto zero = Rule::of(Element{});
-  std::int64_t at = 0;
-  while (Rule::of(to[at]) != zero) ++at;
-  for (std::int64_t i = 0; i < from.length; ++i) {
-    if (Rule::of(from[i]) == zero) to[at++] = from[i];
+void sign_zeros(const Keys<Element>& keys, const Line<Element>& to) {
+  const auto zero = keys.of(Element{});
+  const std::int64_t length = to.length;
+  const std::int64_t piece = larger(kSortPiece, divide_up(length, kMaxSortPieces));
+  std::int64_t num_zeros[kMaxSortPieces];
+  parallel_for(length, piece, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t count = 0;
+    over(keys.line, begin, end,
+         [&](std::int64_t, Element element) { count += keys.of(element) == zero; });
+    num_zeros[begin / piece] = count;
+  });
+  std::int64_t first = 0;
+  for (std::int64_t end = length; first < end;) {
+    const std::int64_t middle = (first + end) / 2;
+    if (keys.of(to[middle]) < zero) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
   }
+  parallel_for(length, piece, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t at = first;
+    for (std::int64_t before = 0; before < begin / piece; ++before) at += num_zeros[before];
+    over(keys.line, begin, end, [&](std::int64_t, Element element) {
+      if (keys.of(element) == zero) to[at++] = element;
+    });
+  });
 }
+
+// Makes the keys of a line, less the smallest.
+template <class Item, class Element>
+struct KeysFrom {
+  const Keys<Element>& keys;
+  typename KeyOf<Element>::Key low;
+
+  void operator()(Item* items, std::int64_t begin, std::int64_t end) const {
+    over(keys.line, begin, end, [&](std::int64_t i, Element element) {
+      items[i - begin] = static_cast<Item>(keys.of(element) - low);
+    });
+  }
+};
 
 template <class Item, class Element>
 void sort_items(const Keys<Element>& keys, typename KeyOf<Element>::Key low, int num_bits,
                 const Line<Element>& to) {
   const std::int64_t count = keys.line.length;
+  const auto emit = [&](const Item* items, std::int64_t begin, std::int64_t end) {
+    over(to, begin, end, [&](std::int64_t i, Element& element) {
+      element = keys.back(static_cast<typename KeyOf<Element>::Key>(items[i - begin] + low));
+    });
+  };
   with_space<Item>(count, [&](Item* items, Item* spare) {
-    parallel_for(count, kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
-      over(keys.line, begin, end, [&](std::int64_t i, Element element) {
-        items[i] = static_cast<Item>(keys.of(element) - low);
-      });
-    });
-    const Item* sorted = radix_sort(items, spare, count, 0, num_bits);
-    parallel_for(count, kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
-      over(to, begin, end, [&](std::int64_t i, Element& element) {
-        element = keys.back(static_cast<typename KeyOf<Element>::Key>(sorted[i] + low));
-      });
-    });
+    radix_sort(items, spare, count, 0, num_bits, KeysFrom<Item, Element>{keys, low}, emit);
+  });
+}
+
+// Keys of few bits are counted alone, and each is written as often as it is there.
+template <class Element>
+void sort_by_counts(const Keys<Element>& keys, typename KeyOf<Element>::Key low, int num_bits,
+                    const Line<Element>& to) {
+  Buckets buckets(to.length, 0, num_bits);
+  buckets.count<std::uint32_t>(KeysFrom<std::uint32_t, Element>{keys, low});
+  buckets.add_up();
+  parallel_for(to.length, kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t bucket = buckets.from(begin + 1) - 1; begin < end; ++bucket) {
+      const std::int64_t until = smaller(buckets.starts()[bucket + 1], end);
+      const Element element = keys.back(low + static_cast<typename KeyOf<Element>::Key>(bucket));
+      over(to, begin, until, [&](std::int64_t, Element& one) { one = element; });
+      begin = until;
+    }
   });
 }
 
@@ -146,12 +188,14 @@ void sort_line(const Line<const Element>& from, bool descends, const Line<Elemen
   const Keys<Element> keys(from, descends);
   const auto range = range_of(keys);
   const int num_bits = bit_width(range.high - range.low);
-  if (num_bits <= 32) {
+  if (num_bits > 0 && num_bits <= kCountedBits && from.length >= std::int64_t{1} << num_bits) {
+    sort_by_counts(keys, range.low, num_bits, to);
+  } else if (num_bits <= 32) {
     sort_items<std::uint32_t>(keys, range.low, num_bits, to);
   } else {
     sort_items<std::uint64_t>(keys, range.low, num_bits, to);
   }
-  if (range.has_negative_zero) sign_zeros(from, to);
+  if (range.has_negative_zero) sign_zeros(keys, to);
 }
 
 // ---- positions ----------------------------------------------------------------------------------
@@ -171,40 +215,41 @@ LUMUS_INLINE std::int64_t position_of(const Wide& item) {
 template <class Item>
 constexpr int kKeyBit = std::is_same_v<Item, Wide> ? 0 : 32;
 
-// Calls finish(sorted items) for the whole line in order.
-template <class Item, class Element, class Finish>
+// Calls emit(items, begin, end) for items of the line in order, on the threads.
+template <class Item, class Element, class Emit>
 void order_items(const Keys<Element>& keys, typename KeyOf<Element>::Key low, int num_bits,
-                 const Finish& finish) {
+                 const Emit& emit) {
   const std::int64_t count = keys.line.length;
-  with_space<Item>(count, [&](Item* items, Item* spare) {
-    parallel_for(count, kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
-      over(keys.line, begin, end,
-           [&](std::int64_t i, Element element) { set_item(items[i], keys.of(element) - low, i); });
+  const auto fill = [&](Item* items, std::int64_t begin, std::int64_t end) {
+    over(keys.line, begin, end, [&](std::int64_t i, Element element) {
+      set_item(items[i - begin], keys.of(element) - low, i);
     });
-    finish(radix_sort(items, spare, count, kKeyBit<Item>, num_bits));
+  };
+  with_space<Item>(count, [&](Item* items, Item* spare) {
+    radix_sort(items, spare, count, kKeyBit<Item>, num_bits, fill, emit);
   });
 }
 
-template <class Element, class Finish>
-void order_line(const Keys<Element>& keys, const Finish& finish) {
+template <class Element, class Emit>
+void order_line(const Keys<Element>& keys, const Emit& emit) {
   const auto range = range_of(keys);
   const int num_bits = bit_width(range.high - range.low);
   if (num_bits <= 32 && keys.line.length <= INT64_C(0xffffffff)) {
-    order_items<std::uint64_t>(keys, range.low, num_bits, finish);
+    order_items<std::uint64_t>(keys, range.low, num_bits, emit);
   } else {
-    order_items<Wide>(keys, range.low, num_bits, finish);
+    order_items<Wide>(keys, range.low, num_bits, emit);
   }
 }
 
 template <class Element>
 void argsort_line(const Line<const Element>& from, bool descends,
                   const Line<std::int64_t>& positions) {
-  order_line(Keys<Element>(from, descends), [&](const auto* sorted) {
-    parallel_for(from.length, kConvertGrain, [&](std::int64_t begin, std::int64_t end) {
-      over(positions, begin, end,
-           [&](std::int64_t i, std::int64_t& position) { position = position_of(sorted[i]); });
-    });
-  });
+  order_line(Keys<Element>(from, descends),
+             [&](const auto* items, std::int64_t begin, std::int64_t end) {
+               over(positions, begin, end, [&](std::int64_t i, std::int64_t& position) {
+                 position = position_of(items[i - begin]);
+               });
+             });
 }
 
 // ---- the first few ------------------------------------------------------------------------------
@@ -231,11 +276,19 @@ void select_line(const Keys<Element>& keys, std::int64_t block, std::int64_t cou
       smallest[at] = low;
     }
   });
-  Key* const sorted = smallest + blocks;
-  std::memcpy(sorted, smallest, static_cast<std::size_t>(blocks) * sizeof(Key));
-  const Key last = radix_sort(sorted, sorted + blocks, blocks, 0, KeyOf<Element>::bits)[count - 1];
+  Key last = 0;
+  radix_sort(smallest + blocks, smallest + 2 * blocks, blocks, 0, KeyOf<Element>::bits,
+             Copied<Key>{smallest}, [&](const Key* sorted, std::int64_t begin, std::int64_t end) {
+               if (begin < count && count <= end) last = sorted[count - 1 - begin];
+             });
   std::int64_t looked_at = 0;
   for (std::int64_t at = 0; at < blocks; ++at) looked_at += smallest[at] <= last;
+  const auto take = [&](const Item* sorted, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < smaller(end, count); ++i) {
+      positions[i] = position_of(sorted[i - begin]);
+      values[i] = keys.line[positions[i]];
+    }
+  };
   with_space<Item>(looked_at * block, [&](Item* items, Item* spare) {
     std::int64_t found = 0;
     for (std::int64_t at = 0; at < blocks; ++at) {
@@ -247,11 +300,8 @@ void select_line(const Keys<Element>& keys, std::int64_t block, std::int64_t cou
              found += key <= last;
            });
     }
-    const Item* first = radix_sort(items, spare, found, kKeyBit<Item>, KeyOf<Element>::bits);
-    for (std::int64_t i = 0; i < count; ++i) {
-      positions[i] = position_of(first[i]);
-      values[i] = keys.line[positions[i]];
-    }
+    // Items move to `spare` first.
+    radix_sort(spare, items, found, kKeyBit<Item>, KeyOf<Element>::bits, Copied<Item>{items}, take);
   });
 }
 
@@ -271,9 +321,9 @@ void topk_line(const Line<const Element>& from, bool is_largest, const Line<Elem
     }
     return;
   }
-  order_line(keys, [&](const auto* sorted) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      positions[i] = position_of(sorted[i]);
+  order_line(keys, [&](const auto* sorted, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < smaller(end, count); ++i) {
+      positions[i] = position_of(sorted[i - begin]);
       values[i] = from[positions[i]];
     }
   });
@@ -329,7 +379,7 @@ void for_each_line(const View* const* arrays, int axis, const Body& line) {
     }
   };
   // Long lines are shared by the threads themselves.
-  if (first.shape[axis] >= 2 * kSortPiece) return run(0, others.count);
+  if (first.shape[axis] >= kLongLine) return run(0, others.count);
   parallel_for(others.count, larger(1, kLineGrain / 8 / larger(1, first.shape[axis])), run);
 }
 

@@ -1,4 +1,4 @@
-"""Sorts by digits of lines of every length, alone and in pieces, against NumPy's stable sorts."""
+"""Sorts by digits of lines of every length, alone and in buckets, against NumPy's stable sorts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.native.native_arrays import DTYPES, FLOATS, INTS, layouts, native, to
 
 Values = np.ndarray[Any, Any]
 
-# Around what is sorted by insertion, alone, and in pieces.
+# Around what is sorted by insertion, alone, and in buckets on the threads.
 LENGTHS = [1, 2, 47, 48, 49, 300, 3000]
-IN_PIECES = [131_071, 131_072, 300_001]
+IN_BUCKETS = [131_071, 131_072, 300_001]
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +76,9 @@ def test_sorts_are_those_of_numpy_at_every_length(name: str) -> None:
         check(laid_out, 1)
 
 
-@pytest.mark.parametrize("length", IN_PIECES)
-@pytest.mark.parametrize("name", ["float64", "float32", "int64", "uint8"])
-def test_long_lines_are_sorted_in_pieces(name: str, length: int) -> None:
+@pytest.mark.parametrize("length", IN_BUCKETS)
+@pytest.mark.parametrize("name", ["float64", "float32", "float16", "int64", "uint8"])
+def test_long_lines_are_sorted_in_buckets(name: str, length: int) -> None:
     x = random_values(name, (length,))
     check(x, 0)
     check(np.repeat(x, 2)[::-2], 0)
@@ -97,6 +97,37 @@ def test_long_lines_are_sorted_in_pieces(name: str, length: int) -> None:
 )
 def test_lines_without_much_order(values: Values) -> None:
     check(values, 0)
+
+
+def numbers(low: int, high: int, count: int, seed: int = 0) -> Values:
+    return np.random.default_rng(seed).integers(low, high, count)
+
+
+FEW, MANY = numbers(0, 2**8, 9000), numbers(0, 2**9, 9000, seed=1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(numbers(-30, 30, 200_000) * 0.0, id="zeros of both signs"),
+        pytest.param(np.append(numbers(0, 2**22, 300_000), 2**31), id="one bucket"),
+        pytest.param(np.append(numbers(0, 2**40, 300_000), -(2**62)), id="one bucket of many bits"),
+        pytest.param(np.append(numbers(0, 2, 300_000) * 2**20, -(2**40)), id="one bit in a bucket"),
+        pytest.param(numbers(0, 2**13, 300_000) * 3, id="two digits"),
+        pytest.param(FEW * 2**50 + MANY, id="runs"),
+        pytest.param(FEW % 60 * 2**55 + MANY % 3 * 2**7, id="runs of equals"),
+        pytest.param(numbers(-30, 30, 70_000).astype(np.int16), id="counted"),
+        pytest.param(numbers(0, 2**31, 600_000).astype(np.int32) >> 8, id="even buckets"),
+    ],
+)
+def test_lines_whose_keys_lie_unevenly(values: Values) -> None:
+    check(values, 0)
+    check(np.repeat(values, 2)[::-2], 0)
+
+
+def test_neighbouring_long_columns_are_sorted_by_themselves() -> None:
+    check(random_values("float32", (140_000, 2)), 0)
+    check(random_values("uint8", (140_000, 2)), 0)
 
 
 @pytest.mark.parametrize("name", [*FLOATS, *INTS])
@@ -137,7 +168,7 @@ def test_search_is_that_of_numpy(name: str) -> None:
 def test_every_instruction_set_passes(isa: str) -> None:
     if isa == _native.isa() or "LUMUS_ISA" in os.environ:
         pytest.skip("this process runs it, or was started for one instruction set")
-    chosen = "float32 and not pieces or int64 and search or order"
+    chosen = "float32 and not buckets or int64 and search or order or unevenly"
     finished = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
         env={**os.environ, "LUMUS_ISA": isa},
