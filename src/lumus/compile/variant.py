@@ -98,6 +98,8 @@ class Variant:
     def _check_apart(self, data: list[Any]) -> None:
         """Raises TraceError when an argument lies in memory that the function writes."""
         places = [one.storage_id for one in data]
+        if not self._writes_of_arguments and self._storages.isdisjoint(places):
+            return
         written = {*self._storages, *[places[at] for at, _ in self._writes_of_arguments]}
         several = len(set(places)) < len(places)
         for at, place in enumerate(places):

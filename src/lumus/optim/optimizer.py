@@ -59,22 +59,23 @@ class StepNumbers:
     def __init__(self, optimizer: Optimizer, group: Group) -> None:
         self._optimizer = optimizer
         self._group = group
+        self._eager_updates = -1  # as many as there were when the states were looked at
         self.states: list[State] = []
 
     def is_common(self) -> bool:
-        """Whether the parameters have made as many steps as each other."""
-        return all(state["step"] == self.states[0]["step"] for state in self.states)
+        """Whether the parameters have made as many steps as each other.
+
+        Looked at only when something else than the one compiled function may have counted.
+        """
+        optimizer = self._optimizer
+        if optimizer.num_traces == 1 and optimizer.eager_updates == self._eager_updates:
+            return True
+        self._eager_updates = optimizer.eager_updates
+        return len({state["step"] for state in self.states}) <= 1
 
     def values(self) -> tuple[float, ...]:
         """The numbers of the next step."""
-        step = self.states[0]["step"]
-        if not self.is_common():
-            raise StateError(
-                f"{type(self._optimizer).__name__}.step: in a compiled function, parameters that "
-                "were updated together have now made different numbers of steps",
-                hint="clear() the compiled function after updating some of them elsewhere",
-            )
-        return self._optimizer.numbers(step + 1, self._group.options)
+        return self._optimizer.numbers(self.states[0]["step"] + 1, self._group.options)
 
     def commit(self) -> None:
         """Counts the step."""
@@ -101,6 +102,8 @@ class Optimizer(ABC):
         self._places = [one for group in self.groups for one in group.parameters]
         self._numbers: dict[Any, tuple[Tensor[Float], ...]] = {}
         self._loaded = 0  # how often the state has been replaced
+        self.eager_updates = 0  # of single parameters
+        self.num_traces = 0  # how often a function with a step of this was traced
 
     @property
     def lr(self) -> float:
@@ -179,6 +182,7 @@ class Optimizer(ABC):
         self, place: int, group: Group, parameter: Tensor[Float], grads: GradStore
     ) -> None:
         """Updates one parameter and its state in place."""
+        self.eager_updates += 1
         state = self.state.setdefault(place, {"step": 0})
         state["step"] += 1
         operands = self._operands(self.numbers(state["step"], group.options), parameter)
@@ -220,6 +224,7 @@ class Optimizer(ABC):
         """
         name, tracer = f"{type(self).__name__}.step", MODE.get().tracer
         assert tracer is not None
+        self.num_traces += 1
         tracer.guard(f"{name}: state loaded", lambda: self._loaded)
         sources: dict[Any, tuple[StepNumbers, tuple[Tensor[Float], ...]]] = {}
         for place, group, parameter in due:
