@@ -23,14 +23,15 @@ def pack(program: Program) -> Program:
     packed: list[Capture] = []
     equations: list[Equation] = []
     for one in program.equations:
-        weight = constants.get(one.inputs[1]) if len(one.inputs) > 1 else None
-        if weight is not None and uses[weight.var] == 1 and _gains(one):
-            turned = Var(weight.var.spec.with_shape(weight.var.spec.shape[::-1]), weight.var.label)
-            packed.append(Capture(turned, _transposed(weight, turned), True))
-            inputs = (one.inputs[0], turned, *one.inputs[2:])
-            kernel = k.MatMul(False, len(inputs) == 3)
-            one = Equation(one.op, None, kernel, inputs, one.outputs, one.sites)  # noqa: PLW2901
-        equations.append(one)
+        weight = constants.get(one.inputs[1]) if _gains(one) else None
+        if weight is None or uses[weight.var] != 1:
+            equations.append(one)
+            continue
+        turned = Var(weight.var.spec.with_shape(weight.var.spec.shape[::-1]), weight.var.label)
+        packed.append(Capture(turned, _transposed(weight, turned), True))
+        x, _, *bias = one.inputs
+        kernel, inputs = k.MatMul(False, bool(bias)), (x, turned, *bias)
+        equations.append(Equation(one.op, None, kernel, inputs, one.outputs, one.sites))
     return program.with_captures([*program.captures, *packed]).with_equations(equations)
 
 
