@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from lumus import _native
+from tests.native.instruction_sets import check_passes, on_every_isa
 from tests.native.native_arrays import DTYPES, FLOATS, layouts, native, to_numpy
 
 TOLERANCE = {"float64": 1e-14, "float32": 4e-7, "float16": 1e-3, "bfloat16": 8e-3}
@@ -89,16 +87,6 @@ def test_distances_are_norms_of_differences(name: str) -> None:
                 assert_near(found, wanted, name)
 
 
-@pytest.mark.parametrize("isa", _native.available_isas())
+@on_every_isa
 def test_every_instruction_set_passes(isa: str) -> None:
-    if isa == _native.isa() or "LUMUS_ISA" in os.environ:
-        pytest.skip("this process runs it, or was started for one instruction set")
-    chosen = "float32 and not 2000 and not 300 or range or digits"
-    finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
-        env={**os.environ, "LUMUS_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout[-3000:]
+    check_passes(isa, __file__, "float32 and not 2000 and not 300 or range or digits")

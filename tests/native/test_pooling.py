@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +14,7 @@ from lumus.core.dispatch import apply
 from lumus.core.pool_kernels import PoolAxis
 from lumus.core.resampling import ResampleAxis, ResampleMode
 from lumus.testing.sweep import elements
+from tests.native.instruction_sets import check_passes, on_every_isa
 
 FLOATS = (lm.float64, lm.float32, lm.float16, lm.bfloat16)
 TOLERANCE = {"float64": 1e-14, "float32": 2e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -235,16 +233,6 @@ def test_bits_do_not_depend_on_the_number_of_threads(axes: tuple[PoolAxis, ...])
     assert all(result == results[0] for result in results)
 
 
-@pytest.mark.parametrize("isa", _native.available_isas())
+@on_every_isa
 def test_every_instruction_set_passes(isa: str) -> None:
-    if isa == _native.isa() or "LUMUS_ISA" in os.environ:
-        pytest.skip("this process runs it, or was started for one instruction set")
-    finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not threads",
-         __file__],
-        env={**os.environ, "LUMUS_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
-    )  # fmt: skip
-    assert finished.returncode == 0, finished.stdout[-3000:]
+    check_passes(isa, __file__, "not threads")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +10,7 @@ import numpy as np
 import pytest
 
 from lumus import _native
+from tests.native.instruction_sets import check_passes, on_every_isa
 from tests.native.native_arrays import CODES, DTYPES, FLOATS, INTS, layouts, native, to_numpy
 
 KINDS = ("sum", "mean", "prod", "max", "min", "any", "all")
@@ -271,21 +269,9 @@ def test_arg_reduce_of_infinities_gives_the_first() -> None:
 # ---- instruction sets -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("isa", _native.available_isas())
+@on_every_isa
 def test_every_instruction_set_passes(isa: str) -> None:
-    if isa == _native.isa():
-        pytest.skip("this process runs it")
-    if "LUMUS_ISA" in os.environ:
-        pytest.skip("this process was started for one instruction set")
-    chosen = "matches_numpy or every_length or first_nan or nan_at or threads"
-    finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
-        env={**os.environ, "LUMUS_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout[-3000:]
+    check_passes(isa, __file__, "matches_numpy or every_length or first_nan or nan_at or threads")
 
 
 # ---- with a program in front ------------------------------------------------------------------

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +10,7 @@ import numpy as np
 import pytest
 
 from lumus import _native
+from tests.native.instruction_sets import check_passes, on_every_isa
 from tests.native.native_arrays import DTYPES, FLOATS, layouts, native, to_numpy
 
 # Relative to the largest value of a row.
@@ -220,16 +218,6 @@ def test_bits_do_not_depend_on_the_number_of_threads(name: str, shape: tuple[int
         assert all(result == results[0] for result in results)
 
 
-@pytest.mark.parametrize("isa", _native.available_isas())
+@on_every_isa
 def test_every_instruction_set_passes(isa: str) -> None:
-    if isa == _native.isa() or "LUMUS_ISA" in os.environ:
-        pytest.skip("this process runs it, or was started for one instruction set")
-    chosen = "formula and not 00 or every_length or special"
-    finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
-        env={**os.environ, "LUMUS_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout[-3000:]
+    check_passes(isa, __file__, "formula and not 00 or every_length or special")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +9,7 @@ import numpy as np
 import pytest
 
 from lumus import _native
+from tests.native.instruction_sets import check_passes, on_every_isa
 from tests.native.native_arrays import DTYPES, FLOATS, layouts, native, to_numpy
 
 TOLERANCE = {"float64": 1e-13, "float32": 2e-7, "float16": 1e-3, "bfloat16": 8e-3}
@@ -156,16 +154,6 @@ def test_first_of_equal_extremes_counts_and_the_first_nan_stays(which: str, name
         np.testing.assert_array_equal(np.signbit(values), np.signbit(x[want]))
 
 
-@pytest.mark.parametrize("isa", _native.available_isas())
+@on_every_isa
 def test_every_instruction_set_passes(isa: str) -> None:
-    if isa == _native.isa() or "LUMUS_ISA" in os.environ:
-        pytest.skip("this process runs it, or was started for one instruction set")
-    chosen = "float32 or log_sums or int32 or recurrence or equal_extremes"
-    finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
-        env={**os.environ, "LUMUS_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout[-3000:]
+    check_passes(isa, __file__, "float32 or log_sums or int32 or recurrence or equal_extremes")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +9,7 @@ import numpy as np
 import pytest
 
 from lumus import _native
+from tests.native.instruction_sets import check_passes, on_every_isa
 from tests.native.native_arrays import DTYPES, FLOATS, INTS, layouts, native, to_numpy
 
 Values = np.ndarray[Any, Any]
@@ -164,16 +162,6 @@ def test_search_is_that_of_numpy(name: str) -> None:
             np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("isa", _native.available_isas())
+@on_every_isa
 def test_every_instruction_set_passes(isa: str) -> None:
-    if isa == _native.isa() or "LUMUS_ISA" in os.environ:
-        pytest.skip("this process runs it, or was started for one instruction set")
-    chosen = "float32 and not buckets or int64 and search or order or unevenly"
-    finished = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, __file__],
-        env={**os.environ, "LUMUS_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout[-3000:]
+    check_passes(isa, __file__, "float32 and not buckets or int64 and search or order or unevenly")

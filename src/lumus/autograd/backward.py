@@ -375,13 +375,18 @@ def cut(tensor: Tensor[Any]) -> Cut:
     refuse_detach()
     node = tensor.node
     assert node is not None
-    return Cut("detach", "detach", call_site(), ref(node), leaves=leaves_near(node))
+    return Cut("detach", "detach", call_site(), ref(node), leaves=_leaves_near(node))
+
+
+def compiled_cut(node: Node, name: str) -> Cut:
+    """The note of what a compiled function `name` returned, which would else come from `node`."""
+    return Cut("compile", name, call_site(), ref(node), leaves=_leaves_near(node))
 
 
 MAX_NODES_LOOKED_AT = 16
 
 
-def leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
+def _leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
     """The leaves that lead to a node, if they are found without a long search.
 
     The nodes between them and a detached tensor may be gone when somebody asks.

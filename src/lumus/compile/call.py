@@ -73,8 +73,13 @@ def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, type[Any] |
     return tensor.spec, layout, tensor.node.__class__ if on_graph else None
 
 
+def _target(function: Any) -> Any:
+    """What has the parameters that a caller sees: the function itself, of a module its forward."""
+    return function if hasattr(function, "__code__") else getattr(function, "forward", function)
+
+
 def _parameters(function: Any) -> list[str]:
-    target = function if hasattr(function, "__code__") else getattr(function, "forward", function)
+    target = _target(function)
     bound = 1 if isinstance(target, MethodType) else 0
     code = getattr(target, "__code__", None)
     return [] if code is None else list(code.co_varnames[bound : code.co_argcount])
@@ -82,8 +87,7 @@ def _parameters(function: Any) -> list[str]:
 
 def has_parameter(function: Any, label: str) -> bool:
     """Whether an argument may have that label."""
-    target = function if hasattr(function, "__code__") else getattr(function, "forward", function)
-    code = getattr(target, "__code__", None)
+    code = getattr(_target(function), "__code__", None)
     if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return True
     return label.partition("[")[0] in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

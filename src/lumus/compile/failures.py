@@ -6,12 +6,12 @@ from lumus.core import kernels, kernels_linalg, line_kernels
 from lumus.core.embedding_kernels import Embedding, EmbeddingGrad, OneHot
 from lumus.core.loss_kernels import CrossEntropy, Ctc
 from lumus.trace.program import Equation, Program, Var
+from lumus.trace.value import VIEWS
 
 Bound = tuple[Var, int]
 """Numbers of rows, and how many rows there are."""
 
 _FAILING = (kernels.Callback, kernels.Checked, Ctc)
-_VIEWS = (kernels.Reshape, kernels.Permute, kernels.Slice, kernels.BroadcastTo)
 
 
 class Failures:
@@ -43,7 +43,7 @@ class Failures:
         early: list[Equation] = []
         late: list[Equation] = []
         for at, one in enumerate(self._program.equations):
-            may_move = isinstance(one.kernel, _VIEWS) or (at in self._failing and not _fails(one))
+            may_move = isinstance(one.kernel, VIEWS) or (at in self._failing and not _fails(one))
             if may_move and ready.issuperset(one.inputs):
                 early.append(one)
                 ready.update(one.outputs)
@@ -57,7 +57,7 @@ class Failures:
     def _is_within(self, numbers: Var, bound: int) -> bool:
         """Whether numbers are places along an axis of at most that length."""
         maker = self._makers.get(numbers)
-        while maker is not None and isinstance(maker.kernel, _VIEWS):
+        while maker is not None and isinstance(maker.kernel, VIEWS):
             maker = self._makers.get(maker.inputs[0])
         if maker is None:
             return False

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
-from weakref import ref
 
-from lumus.autograd.backward import leaves_near
+from lumus.autograd.backward import compiled_cut
 from lumus.compile.files import read_program
 from lumus.compile.freeze import freeze
 from lumus.compile.lower_cpu import Lowered, lower, spec_strides
@@ -17,9 +16,8 @@ from lumus.compile.variant import Variant
 from lumus.core.argument import flag
 from lumus.core.construct import new_tensor
 from lumus.core.device import Device, device_named, out_of_memory
-from lumus.core.mode import MODE
+from lumus.core.mode import MODE, eagerly
 from lumus.core.record import Cut
-from lumus.core.site import call_site
 from lumus.core.tensor import Tensor
 from lumus.core.tree import LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
 from lumus.core.write import check_writable
@@ -216,8 +214,7 @@ def _cut(name: str, tensors: Sequence[Tensor[Any]]) -> Cut | None:
         if isinstance(tensor.origin, Cut):
             return tensor.origin
         if tensor.origin is not None:
-            node = tensor.origin[0]
-            return Cut("compile", name, call_site(), ref(node), leaves=leaves_near(node))
+            return compiled_cut(tensor.origin[0], name)
     return None
 
 
@@ -325,8 +322,5 @@ def load_program(
     [[11.0]]
     """
     place, fast = device_named(device), flag("load_program", "fast_math", fast_math)
-    token = MODE.set(MODE.get().eager())
-    try:
+    with eagerly():
         return LoadedProgram(os.fspath(path), read_program(path, weights, place), fast_math=fast)
-    finally:
-        MODE.reset(token)

@@ -13,12 +13,12 @@ from typing import Any
 from lumus import _native
 from lumus.compile.failures import Failures
 from lumus.compile.memory import Lifetime, MemoryPlan, plan_memory
-from lumus.compile.placement import Placement, Strides, is_view
+from lumus.compile.placement import Placement, Strides
 from lumus.core import kernels
 from lumus.core.frozen import frozen
 from lumus.core.spec import Spec
 from lumus.trace.program import Equation, HostInput, Program, Var
-from lumus.trace.value import layout_of
+from lumus.trace.value import VIEWS, layout_of
 
 
 @frozen
@@ -50,7 +50,9 @@ def _separated(program: Program) -> Program:
     A result that is given, or wanted twice, is copied, and so is the value of a write that is a
     given one: it must be read before anything is written.
     """
-    made = {var for one in program.equations if not is_view(one.kernel) for var in one.outputs}
+    made = {
+        var for one in program.equations if not isinstance(one.kernel, VIEWS) for var in one.outputs
+    }
     equations = list(program.equations)
 
     def own(var: Var) -> Var:
@@ -171,15 +173,11 @@ class _Lowering:
         outputs = tuple([var.spec for var in equation.outputs])
         run = outputs[0].device.prepare(equation.kernel, inputs, outputs)
         if isinstance(equation.kernel, kernels.Callback):
-            run = _keeping(run, [self._is_planned(var) for var in equation.inputs], inputs)
+            planned = [self.known.root(var) in self.block_of for var in equation.inputs]
+            run = _keeping(run, planned, inputs)
         targets = [self._callback_output(var) for var in equation.outputs]
         self.instructions.append(("call", run, sources, targets, self._dying(at)))
         self.rows.append(Row(equation, "call"))
-
-    def _is_planned(self, var: Var) -> bool:
-        while var in self.known.views:
-            var = self.known.views[var]
-        return var in self.block_of
 
     def _view(self, equation: Equation) -> None:
         (source,), (var,) = equation.inputs, equation.outputs

@@ -8,23 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumus.compile.failures import Failures
-from lumus.core import kernels, kernels_shape
-from lumus.core.kernels import Kernel
+from lumus.core import kernels
 from lumus.trace.program import Equation, Program, Var
-from lumus.trace.value import layout_of, view_layouts
+from lumus.trace.value import VIEWS, layout_of, view_layouts
 
 Strides = tuple[int, ...]
-
-
-def is_view(kernel: Kernel) -> bool:
-    """Whether a kernel gives a window on its input, if strides allow."""
-    match kernel:
-        case kernels.Permute() | kernels.Slice() | kernels.BroadcastTo() | kernels.Reshape():
-            return True
-        case kernels_shape.Windows():
-            return True
-        case _:
-            return False
 
 
 class Placement:
@@ -50,7 +38,7 @@ class Placement:
     def _prepared(self, equation: Equation) -> Any:
         """The native step of an equation, None if it has none or is a view; notes its layouts."""
         kernel = equation.kernel
-        if is_view(kernel):
+        if isinstance(kernel, VIEWS):
             (source,), (var,) = equation.inputs, equation.outputs
             base = self._layout(source)
             layouts = None if base is None else view_layouts(kernel, base)
@@ -81,13 +69,14 @@ class Placement:
         last: dict[Var, int] = {}
         for at, one in enumerate(self.program.equations):
             for var in (*one.inputs, *one.outputs):
-                last[self._root(var)] = at
+                last[self.root(var)] = at
         end = len(self.program.equations)
         for var in self.program.results():
-            last[self._root(var)] = end
+            last[self.root(var)] = end
         return last
 
-    def _root(self, var: Var) -> Var:
+    def root(self, var: Var) -> Var:
+        """The value whose memory a value shows: itself, unless it is a window."""
         while var in self.views:
             var = self.views[var]
         return var

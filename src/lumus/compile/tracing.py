@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from weakref import ref
 
-from lumus.autograd.backward import leaves_near
+from lumus.autograd.backward import compiled_cut
 from lumus.autograd.gradients import GradStore
 from lumus.compile.call import Call
 from lumus.compile.outside import Outside
@@ -14,7 +13,6 @@ from lumus.compile.surroundings import Surroundings
 from lumus.core.construct import new_tensor
 from lumus.core.mode import MODE, Mode
 from lumus.core.record import Cut, Leaf
-from lumus.core.site import call_site
 from lumus.core.tensor import Tensor
 from lumus.core.tree import CONTAINERS, LEAF, Tree, put_together, take_apart
 from lumus.errors import TraceError
@@ -120,7 +118,7 @@ def _cut_of(tensor: Tensor[Any]) -> Cut | None:
         return None
     node = tensor.node
     assert node is not None
-    return Cut("compile", node.op, call_site(), ref(node), leaves=leaves_near(node))
+    return compiled_cut(node, node.op)
 
 
 def _proxy(

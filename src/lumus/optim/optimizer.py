@@ -59,18 +59,10 @@ class StepNumbers:
     def __init__(self, optimizer: Optimizer, group: Group) -> None:
         self._optimizer = optimizer
         self._group = group
-        self._eager_updates = -1  # as many as there were when the states were looked at
         self.states: list[State] = []
 
     def is_common(self) -> bool:
-        """Whether the parameters have made as many steps as each other.
-
-        Looked at only when something else than the one compiled function may have counted.
-        """
-        optimizer = self._optimizer
-        if optimizer.num_traces == 1 and optimizer.eager_updates == self._eager_updates:
-            return True
-        self._eager_updates = optimizer.eager_updates
+        """Whether the parameters have made as many steps as each other."""
         return len({state["step"] for state in self.states}) <= 1
 
     def values(self) -> tuple[float, ...]:
@@ -102,8 +94,6 @@ class Optimizer(ABC):
         self._places = [one for group in self.groups for one in group.parameters]
         self._numbers: dict[Any, tuple[Tensor[Float], ...]] = {}
         self._loaded = 0  # how often the state has been replaced
-        self.eager_updates = 0  # of single parameters
-        self.num_traces = 0  # how often a function with a step of this was traced
 
     @property
     def lr(self) -> float:
@@ -182,7 +172,6 @@ class Optimizer(ABC):
         self, place: int, group: Group, parameter: Tensor[Float], grads: GradStore
     ) -> None:
         """Updates one parameter and its state in place."""
-        self.eager_updates += 1
         state = self.state.setdefault(place, {"step": 0})
         state["step"] += 1
         operands = self._operands(self.numbers(state["step"], group.options), parameter)
@@ -224,7 +213,6 @@ class Optimizer(ABC):
         """
         name, tracer = f"{type(self).__name__}.step", MODE.get().tracer
         assert tracer is not None
-        self.num_traces += 1
         tracer.guard(f"{name}: state loaded", lambda: self._loaded)
         sources: dict[Any, tuple[StepNumbers, tuple[Tensor[Float], ...]]] = {}
         for place, group, parameter in due:

@@ -51,6 +51,7 @@ class ProgramTracer(Tracer):
         self._captured: dict[int, _Captured] = {}  # by the identity of the array
         self._windows: dict[Any, _Captured] = {}  # by where the array lies
         self._owners: dict[Buffer, _Captured] = {}
+        self._on_storage: dict[int, list[_Captured]] = {}  # those of `_windows`, by storage
         self._made: list[Capture] = []
         self._nodes: WeakSet[Node] = WeakSet()
         self.outside: dict[int, Tensor[Any]] = {}  # those that existed before, by their identity
@@ -219,13 +220,16 @@ class ProgramTracer(Tracer):
         place = (array.storage_id, array.address, array.strides, spec)
         found = self._windows.get(place)
         if found is None:
-            for other in self._windows.values():
-                if other.value.buffer.written and _share_memory(array, other.array):
+            neighbours = self._on_storage.setdefault(array.storage_id, [])
+            for other in neighbours:
+                written = other.value.buffer.written is not None
+                if written and _native.arrays_overlap(array, other.array):
                     raise _shared(spec, other.value.spec)
             var = Var(spec)
             value = Value(self, Buffer(var), spec, layout_of(spec.shape, array.strides))
             found = self._windows[place] = _Captured(array, value, array.readonly)
             self._owners[value.buffer] = found
+            neighbours.append(found)
         # Under this array too, which must live as long as its identity is a key.
         known = _Captured(array, found.value, found.is_constant)
         self._captured[id(array)] = known
@@ -243,8 +247,8 @@ class ProgramTracer(Tracer):
                 )
         own = self._owners.get(target.buffer)
         if own is not None:
-            for other in self._windows.values():
-                if other is not own and _share_memory(own.array, other.array):
+            for other in self._on_storage[own.array.storage_id]:
+                if other is not own and _native.arrays_overlap(own.array, other.array):
                     raise _shared(own.value.spec, other.value.spec)
 
     def _write(self, target: Value, var: Var, op: str, site: Any) -> None:
@@ -286,12 +290,6 @@ class ProgramTracer(Tracer):
         value = Value(self, Buffer(var), var.spec, layout_of(var.spec.shape))
         tensor: Tensor[Any] = new_tensor(value, var.spec)
         return tensor
-
-
-def _share_memory(one: Any, other: Any) -> bool:
-    if one.storage_id != other.storage_id:
-        return False
-    return bool(_native.arrays_overlap(one, other))
 
 
 def _shared(one: Spec, other: Spec) -> TraceError:

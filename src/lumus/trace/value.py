@@ -156,6 +156,16 @@ def layout_of(shape: tuple[int, ...], strides: tuple[int, ...] | None = None) ->
 _BYTE = np.zeros(1, np.int8)
 
 
+VIEWS = (
+    kernels.Reshape,
+    kernels.Permute,
+    kernels.Slice,
+    kernels.BroadcastTo,
+    kernels_shape.Windows,
+)
+"""The kernels that give a window on their only input; a reshape only where strides allow."""
+
+
 def view_layouts(kernel: Kernel, layout: Any) -> list[Any] | None:
     """The layouts of what `kernel` makes of a window, if that is views of it; else None."""
     match kernel:

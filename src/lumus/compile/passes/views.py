@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.kernels import BroadcastTo, Permute, Reshape, Slice
-from lumus.core.kernels_shape import Pieces, Windows
+from lumus.core.kernels import Reshape
+from lumus.core.kernels_shape import Pieces
 from lumus.trace.program import Equation, Program, Var
-from lumus.trace.value import layout_of, view_layouts
-
-VIEWS = (BroadcastTo, Permute, Reshape, Slice, Pieces, Windows)
+from lumus.trace.value import VIEWS, layout_of, view_layouts
 
 
 def is_view(equation: Equation) -> bool:
     """Whether its outputs may be the memory of its input."""
-    return isinstance(equation.kernel, VIEWS)
+    return isinstance(equation.kernel, (*VIEWS, Pieces))
 
 
 def escaping(program: Program) -> set[Var]:
