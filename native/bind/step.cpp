@@ -114,8 +114,6 @@ void bind_step(nb::module_& m) {
   nb::class_<Step>(m, "Step", nb::is_final())
       .def_prop_ro("num_inputs", [](const Step& step) { return step.traits().num_inputs; })
       .def_prop_ro("num_outputs", [](const Step& step) { return step.traits().num_outputs; })
-      .def_prop_ro("in_place",
-                   [](const Step& step) { return step.traits().in_place == InPlace::all; })
       .def_prop_ro(
           "takes_permuted_outputs",
           [](const Step& step) { return step.traits().output_layout != OutputLayout::dense; })

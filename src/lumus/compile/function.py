@@ -24,6 +24,7 @@ from lumus.compile.tracing import Traced, trace
 from lumus.compile.variant import Variant
 from lumus.core.argument import flag
 from lumus.core.broadcast import integer
+from lumus.core.frozen import frozen
 from lumus.core.mode import MODE, Mode
 from lumus.core.tensor import Tensor
 from lumus.core.tree import static
@@ -35,34 +36,27 @@ from lumus.trace.text.saved import SavedProgram
 P = ParamSpec("P")
 R = TypeVar("R")
 
-
 _CONTAINERS = (list, tuple, dict, GradStore)
+
+
+@frozen
+class Options:
+    """What `compile` is told besides the function, checked."""
+
+    max_variants: int
+    dynamic: Mapping[str, int]
+    fast_math: bool
+    freeze: bool
 
 
 class CompiledFunction(Generic[P, R]):
     """A function that runs as native plans; made by `compile`."""
 
-    def __init__(
-        self,
-        function: Callable[P, R],
-        *,
-        max_variants: int,
-        dynamic: Mapping[str, int],
-        fast_math: bool,
-        freeze: bool,
-    ) -> None:
+    def __init__(self, function: Callable[P, R], options: Options) -> None:
         self.function = function
         self.name: str = getattr(function, "__name__", type(function).__name__)
-        self._options: dict[str, Any] = {
-            "max_variants": max_variants,
-            "dynamic": dynamic,
-            "fast_math": fast_math,
-            "freeze": freeze,
-        }
-        self._max_variants = max_variants
-        self._sizes = Sizes(dynamic)
-        self._fast_math = fast_math
-        self._freeze = freeze
+        self.options = options
+        self._sizes = Sizes(options.dynamic)
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
         self._plain: dict[tuple[Any, ...], Variant] = {}  # the last one of plain calls
@@ -121,7 +115,7 @@ class CompiledFunction(Generic[P, R]):
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction[P, R]:
         """Itself, as functions are; of an object's method that of the copied object."""
         function = copy.deepcopy(self.function, memo)
-        return self if function is self.function else compile(function, **self._options)
+        return self if function is self.function else CompiledFunction(function, self.options)
 
     def __reduce__(self) -> Any:
         """Its name, if it has the place of its function, or what it is made of; no programs."""
@@ -130,7 +124,7 @@ class CompiledFunction(Generic[P, R]):
             place = getattr(place, name, None)
         if place is self:
             return cast("Any", self).__qualname__
-        return functools.partial(compile, **self._options), (self.function,)
+        return CompiledFunction, (self.function, self.options)
 
     def cache_info(self) -> CacheInfo:
         """Every specialisation: why it was made, how long that took, the memory of its plan."""
@@ -178,16 +172,12 @@ class CompiledFunction(Generic[P, R]):
     # Specialising ---------------------------------------------------------------------------------
 
     def _optimised(self, program: Program) -> Program:
-        if self._freeze:
+        if self.options.freeze:
             program = frozen_values(program)
-        return optimised(program, fast_math=self._fast_math)
+        return optimised(program, fast_math=self.options.fast_math)
 
     def _variant(self, call: Call) -> Variant:
-        try:
-            known = self._variants.get(call.key)
-        except TypeError:
-            raise _unhashable(self.name, call) from None
-        for variant in known or ():
+        for variant in self._variants.get(call.key, ()):
             if variant.traced.difference() is None:
                 return variant
         with self._lock:
@@ -199,9 +189,10 @@ class CompiledFunction(Generic[P, R]):
             if variant.traced.difference() is None:
                 return variant
         info = VariantInfo(self.name, call.signature(), self._reason(call, known))
-        if self._sizes.num_families(call, self._variants) >= self._max_variants:
+        limit = self.options.max_variants
+        if self._sizes.num_families(call, self._variants) >= limit:
             raise TraceError(
-                f"compile: {self.name} would be specialised for the {self._max_variants + 1}th "
+                f"compile: {self.name} would be specialised for the {limit + 1}th "
                 f"time ({info.reason}); {self.cache_info()}",
                 hint="keep shapes and Python values the same (a last batch can be left out), give "
                 "numbers that change as tensors, or raise max_variants",
@@ -288,15 +279,6 @@ class BoundFunction:
         return BoundFunction(self.function, copy.deepcopy(self.owner, memo))
 
 
-def _unhashable(name: str, call: Call) -> ArgumentError:
-    kinds = {type(one).__name__ for one in call.statics()}
-    return ArgumentError(
-        f"compile: an argument of {name} cannot be compared with that of another call "
-        f"(among {', '.join(sorted(kinds))})",
-        hint="give tensors, numbers, strings, and lists, tuples and dicts of them",
-    )
-
-
 @overload
 def compile(function: Callable[P, R], /) -> CompiledFunction[P, R]: ...
 @overload
@@ -363,9 +345,10 @@ def compile(
     limit = integer("compile", "max_variants", max_variants)
     if limit < 1:
         raise ArgumentError(f"compile: max_variants must be at least 1, got {max_variants}")
-    fast_math, freeze = flag("compile", "fast_math", fast_math), flag("compile", "freeze", freeze)
-
     axes = {name: integer("compile", "dynamic", axis) for name, axis in (dynamic or {}).items()}
+    options = Options(
+        limit, axes, flag("compile", "fast_math", fast_math), flag("compile", "freeze", freeze)
+    )
 
     def made(wrapped: Callable[..., Any]) -> CompiledFunction[..., Any]:
         if not callable(wrapped):
@@ -378,8 +361,6 @@ def compile(
         unknown = [name for name in axes if not has_parameter(wrapped, name)]
         if unknown:
             raise ArgumentError(f"compile: dynamic names {unknown[0]!r}, which is no parameter")
-        return CompiledFunction(
-            wrapped, max_variants=limit, dynamic=axes, fast_math=fast_math, freeze=freeze
-        )
+        return CompiledFunction(wrapped, options)
 
     return made if function is None else made(function)

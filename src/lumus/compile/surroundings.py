@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dis
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
 from pathlib import Path
@@ -38,6 +38,7 @@ class Surroundings:
         self._holders: list[tuple[str, Holder]] = []
         self._holds: list[tuple[str, Any]] = []
         self._containers: list[tuple[str, Any, list[Any]]] = []
+        self._objects: list[tuple[str, Any]] = []  # whose attributes the code may read
         self._code_names: set[str] = set()
         self._attributes: set[tuple[int, str]] = set()
         self._changes = CHANGES.count
@@ -97,50 +98,58 @@ class Surroundings:
         seen: set[int] = set()
         pending: list[tuple[str, Any]] = [("", function)]
         pending.extend(("", one) for one in arguments)
-        objects: list[tuple[str, Any]] = []
         while pending:
             name, value = pending.pop()
-            if id(value) in seen or isinstance(value, (Tensor, CustomOp, *_NUMBERS)):
-                pass  # the Python of a custom op runs at each call
-            elif isinstance(value, type):
-                objects.append((name, value))
-            elif isinstance(value, ModuleType):
-                if _is_users(value):
-                    objects.append((name, value))
-            elif isinstance(value, Holder):
-                self._holders.append((name, value))
-                for label, one in [("", value), *value.watched()]:
-                    if isinstance(one, Holder):  # its code is that of its class
-                        objects.append((name, type(one)))
-                        pending.append(("", getattr(type(one), "forward", None)))
-                    elif isinstance(one, FunctionType):
-                        pending.append(("", one))
-                    elif isinstance(one, list | dict):
-                        self._watch(f"{name}.{label}", one)
-            elif isinstance(value, MethodType):
-                pending += [(name or "self", value.__self__), ("", value.__func__)]
-            elif isinstance(value, FunctionType):
-                if not value.__code__.co_filename.startswith(INTERNAL_PREFIXES):
-                    pending.extend(self._of_function(value))
-            elif isinstance(value, list | tuple):
-                self._watch(name, value)
-                pending.extend((f"{name}[{at}]", one) for at, one in enumerate(value))
-            elif isinstance(value, dict):
-                self._watch(name, value)
-                pending.extend((f"{name}[{key!r}]", one) for key, one in value.items())
-            elif isinstance(value, partial):
-                pending += [(name, value.func), (name, value.args), (name, value.keywords)]
-            elif hasattr(value, "__wrapped__"):
-                pending.append((name, cast("Any", value).__wrapped__))
-            elif hasattr(value, "__dict__"):
-                objects.append((name, value))
-            seen.add(id(value))
+            if id(value) not in seen:
+                seen.add(id(value))
+                pending.extend(self._led_to(name, value))
             if not pending:  # functions that are known have told which attributes they name
-                pending.extend(self._of_objects(objects))
+                pending.extend(self._of_objects())
 
-    def _of_objects(self, objects: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    def _led_to(self, name: str, value: Any) -> Iterable[tuple[str, Any]]:
+        """What a value leads to; what is to be watched of it is noted."""
+        if isinstance(value, (Tensor, CustomOp, *_NUMBERS)):
+            return ()  # the Python of a custom op runs at each call
+        if isinstance(value, ModuleType):
+            return self._later(name, value) if _is_users(value) else ()
+        if isinstance(value, Holder) and not isinstance(value, type):
+            return self._of_holder(name, value)
+        if isinstance(value, MethodType):
+            return [(name or "self", value.__self__), ("", value.__func__)]
+        if isinstance(value, FunctionType):
+            is_internal = value.__code__.co_filename.startswith(INTERNAL_PREFIXES)
+            return () if is_internal else self._of_function(value)
+        if isinstance(value, list | tuple):
+            self._watch(name, value)
+            return [(f"{name}[{at}]", one) for at, one in enumerate(value)]
+        if isinstance(value, dict):
+            self._watch(name, value)
+            return [(f"{name}[{key!r}]", one) for key, one in value.items()]
+        if isinstance(value, partial):
+            return [(name, value.func), (name, value.args), (name, value.keywords)]
+        if not isinstance(value, type) and hasattr(value, "__wrapped__"):
+            return [(name, cast("Any", value).__wrapped__)]
+        return self._later(name, value) if hasattr(value, "__dict__") else ()
+
+    def _later(self, name: str, value: Any) -> tuple[()]:
+        """Leaves the attributes of an object until it is known which of them the code names."""
+        self._objects.append((name, value))
+        return ()
+
+    def _of_holder(self, name: str, holder: Holder) -> Iterator[tuple[str, Any]]:
+        self._holders.append((name, holder))
+        for label, one in [("", holder), *holder.watched()]:
+            if isinstance(one, Holder):  # its code is that of its class
+                self._later(name, type(one))
+                yield "", getattr(type(one), "forward", None)
+            elif isinstance(one, FunctionType):
+                yield "", one
+            elif isinstance(one, list | dict):
+                self._watch(f"{name}.{label}", one)
+
+    def _of_objects(self) -> Iterator[tuple[str, Any]]:
         """The attributes of plain objects that the code may read, and their methods, each once."""
-        for name, value in objects:
+        for name, value in self._objects:
             for attribute in vars(value):
                 place = (id(value), attribute)
                 if attribute in self._code_names and place not in self._attributes:
