@@ -1,0 +1,105 @@
+"""Which calls of a compiled function share a program."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lumus as lm
+from lumus.errors import (
+    TraceError,
+)
+
+F = lm.nn.functional
+
+
+def test_shapes_and_python_values_specialise() -> None:
+    @lm.compile
+    def repeat(x: Any, n: int) -> Any:
+        total = x
+        for _ in range(n - 1):
+            total = total + x
+        return total
+
+    for n in (2, 3, 2):
+        for size in (3, 4, 1, 0):
+            assert repeat(lm.ones((size,)), n).tolist() == [float(n)] * size
+    info = repeat.cache_info()
+    assert len(info.variants) == 8
+    assert info.variants[1].reason == "x: float32[3] -> float32[4]"
+    with pytest.raises(TraceError, match="specialised for the 9th time"):
+        repeat(lm.ones((7,)), 2)
+
+
+def test_replaced_parameters_and_globals_are_noticed() -> None:
+    scale = 2.0
+    layer = lm.nn.Linear(2, 1, bias=False)
+
+    def function(x: Any) -> Any:
+        return layer(x) * scale
+
+    compiled = lm.compile(function)
+    x = lm.ones((1, 2))
+    assert compiled(x).tolist() == function(x).tolist()
+    scale = 3.0
+    assert compiled(x).tolist() == function(x).tolist()
+    layer.weight = lm.nn.Parameter(lm.ones((1, 2)))
+    assert compiled(x).item() == 6.0
+    reasons = [one.reason for one in compiled.cache_info().variants]
+    assert reasons[1] == "scale: 2.0 -> 3.0"
+    assert "layer.weight" in reasons[2]
+
+
+def test_sizes_that_may_vary_do_not_count_and_the_oldest_go() -> None:
+    compiled = lm.compile(lambda x, y: (x + y).sum(axis=0), dynamic={"x": 0, "y": 0})
+    for size in range(1, 41):
+        x = lm.ones((size, 2))
+        assert compiled(x, x).tolist() == [2.0 * size] * 2
+    assert len(compiled.cache_info().variants) == 32
+    assert compiled(lm.ones((3, 2)), lm.ones((3, 2))).tolist() == [6.0, 6.0]
+    for width in range(3, 10):
+        compiled(lm.ones((2, width)), lm.ones((2, width)))
+    with pytest.raises(TraceError, match="specialised for the 9th time"):
+        compiled(lm.ones((2, 10)), lm.ones((2, 10)))
+    with pytest.raises(Exception, match="no axis 0 that could vary"):
+        compiled(lm.ones(()), lm.ones(()))
+
+
+def test_numbers_and_names_among_arguments_are_built_in() -> None:
+    @lm.compile(max_variants=20)
+    def scaled(x: Any, factor: Any, how: str) -> Any:
+        return x * factor if how == "by" else x / factor
+
+    x = lm.ones((2,))
+    for _ in range(2):
+        for factor in (2.0, -0.0, 0.0, 4.0):
+            assert scaled(x, factor, "by").tolist() == (x * factor).tolist()
+            got, want = scaled(x, factor, "over"), x / factor
+            assert got.tolist() == want.tolist()
+    assert len(scaled.cache_info().variants) == 8
+
+
+def test_equal_python_values_are_one_program_and_arrays_are_compared() -> None:
+    @lm.compile
+    def chosen(x: Any, part: Any, names: Any, scale: Any) -> Any:
+        return x[part] * lm.tensor(scale) * float(len(names))
+
+    scale, x = np.ones(2, np.float32), lm.ones((3,))
+    for _ in range(3):
+        assert chosen(x, slice(0, 2), {"a", "b"}, scale.copy()).tolist() == [2.0, 2.0]
+    chosen(x, slice(0, 2), frozenset({"a"}), scale)
+    assert len(chosen.cache_info().variants) == 2
+    scale[0] = 5.0
+    assert chosen(x, slice(0, 2), frozenset({"a"}), scale).tolist() == [5.0, 1.0]
+    assert chosen(x, slice(1, 3), range(3), np.float32(2.0)).tolist() == [6.0, 6.0]
+
+
+def test_programs_that_hold_no_longer_count_for_sizes_that_vary() -> None:
+    factor = 0.0
+    compiled = lm.compile(lambda x: x * factor, dynamic={"x": 0}, max_variants=3)
+    for factor in (1.0, 2.0, 3.0):
+        compiled(lm.ones((2,)))
+        assert compiled(lm.ones((3,))).tolist() == [factor] * 3
+    factor = 4.0
+    with pytest.raises(TraceError, match=r"factor: 3\.0 -> 4\.0"):
+        compiled(lm.ones((2,)))
