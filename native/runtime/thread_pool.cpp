@@ -5,6 +5,9 @@
 // A worker joins by moving one from slots to active, in one compare-and-swap, so it can only ever
 // see a job that is open. The caller works too; when the pieces have run out it closes the job
 // (slots = 0) and waits for active == 0, after which the description may be overwritten.
+//
+// Each thread has a share of the pieces, the same for every job of as many pieces, and begins with
+// it: what it computed is still in its cache when the next job reads it. Then it helps the others.
 #include "runtime/thread_pool.h"
 
 #include <pthread.h>
@@ -35,37 +38,62 @@ std::atomic<int> wanted_threads{1};
 // Set on a thread while it runs pieces: what they call in turn runs inline.
 thread_local bool inside_piece = false;
 
+// Pieces [next, end) of a job are not taken yet.
+struct alignas(64) Share {
+  std::atomic<std::int64_t> next{0};
+  std::int64_t end = 0;
+
+  bool take(std::int64_t* piece) {
+    if (next.load(std::memory_order_relaxed) >= end) return false;
+    *piece = next.fetch_add(1, std::memory_order_relaxed);
+    return *piece < end;
+  }
+};
+
 struct Pool {
-  // Each in its own cache line: workers spin on the ticket, all threads hammer the next piece.
+  // Each in its own cache line: workers spin on the ticket.
   alignas(64) std::atomic<std::uint64_t> ticket{0};
-  alignas(64) std::atomic<std::int64_t> next_piece{0};
   alignas(64) std::atomic<std::uint32_t> wake_count{0};
   std::atomic<int> sleepers{0};
   alignas(64) std::atomic<std::uint32_t> done_count{0};
   std::atomic<bool> caller_sleeps{false};
 
   std::atomic<bool> ran_out{false};
+  std::atomic<int> num_serving{0};
 
   alignas(64) std::atomic<bool> busy{false};
   int num_workers = 0;  // guarded by busy
-  std::int64_t count = 0, grain = 1, num_pieces = 0;
+  std::int64_t count = 0, grain = 1;
   void (*run)(void*, std::int64_t, std::int64_t) = nullptr;
   void* context = nullptr;
+  int num_shares = 0;
+  Share shares[kMaxThreads];
 
   // A piece that finds no memory for its scratch throws. On a worker that would end the process, on
   // the caller leave the job open behind it: the pieces that are left are given up, and the caller
   // throws when all threads are out.
-  void work() {
+  void work(int thread) {
     try {
-      while (true) {
-        const std::int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
-        if (piece >= num_pieces) return;
-        const std::int64_t begin = piece * grain;
-        run(context, begin, std::min(begin + grain, count));
+      for (int at = 0; at < num_shares; ++at) {
+        Share& share = shares[(thread + at) % num_shares];
+        for (std::int64_t piece; share.take(&piece);) {
+          const std::int64_t begin = piece * grain;
+          run(context, begin, std::min(begin + grain, count));
+        }
       }
     } catch (const std::bad_alloc&) {
       ran_out.store(true, std::memory_order_relaxed);
-      next_piece.store(num_pieces, std::memory_order_relaxed);
+      for (int at = 0; at < num_shares; ++at) {
+        shares[at].next.store(shares[at].end, std::memory_order_relaxed);
+      }
+    }
+  }
+
+  void cut(std::int64_t num_pieces, int threads) {
+    num_shares = threads;
+    for (int at = 0; at < threads; ++at) {
+      shares[at].next.store(num_pieces * at / threads, std::memory_order_relaxed);
+      shares[at].end = num_pieces * (at + 1) / threads;
     }
   }
 
@@ -110,10 +138,11 @@ struct Pool {
 
   [[noreturn]] void serve() {
     inside_piece = true;
+    const int thread = 1 + num_serving.fetch_add(1, std::memory_order_relaxed);
     while (true) {
       wait_for_job();
       if (try_join()) {
-        work();
+        work(thread);
         leave();
       }
     }
@@ -231,21 +260,21 @@ void parallel_for_raw(std::int64_t count, std::int64_t grain,
     return run_inline(count, grain, run, context);
   }
 
-  shared.num_pieces = (count - 1) / grain + 1;
-  const std::int64_t helpers = std::min<std::int64_t>(threads - 1, shared.num_pieces - 1);
-  if (shared.num_workers < helpers) shared.grow(static_cast<int>(helpers));
+  const std::int64_t num_pieces = (count - 1) / grain + 1;
+  const int helpers = static_cast<int>(std::min<std::int64_t>(threads - 1, num_pieces - 1));
+  if (shared.num_workers < helpers) shared.grow(helpers);
   shared.count = count;
   shared.grain = grain;
   shared.run = run;
   shared.context = context;
-  shared.next_piece.store(0, std::memory_order_relaxed);
+  shared.cut(num_pieces, helpers + 1);
   shared.ticket.store(static_cast<std::uint64_t>(helpers) * kOneSlot, std::memory_order_seq_cst);
   if (shared.sleepers.load(std::memory_order_seq_cst) > 0) {
     shared.wake_count.fetch_add(1, std::memory_order_seq_cst);
     shared.wake_count.notify_all();
   }
   inside_piece = true;
-  shared.work();
+  shared.work(0);
   inside_piece = false;
   shared.close();
   const bool ran_out = shared.ran_out.exchange(false, std::memory_order_relaxed);
