@@ -525,7 +525,7 @@ static void sum_piece(std::int64_t rows, std::int64_t columns, std::int64_t dept
           if (!packs_b) {
             task.next_b = task.b + 2 * kPrefetchRows * b.row_stride;
             task.next_b_stride = b.row_stride;
-            task.next_b_period = 1;
+            task.next_b_period = vectors >= 4 ? size : 1;
           }
           run_strips<T>(strips, vectors, a_in_place, packs_b, task);
           column += vectors * lanes;
