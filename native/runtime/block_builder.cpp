@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/block_compiler.h"
+
 namespace lumus {
 namespace {
 
@@ -47,11 +49,12 @@ bool is_member(const ProgramInstruction& instruction, DType dtype) {
 
 class Builder {
  public:
-  Builder(BuiltBlock& block, DType dtype, std::size_t limit, const std::vector<DType>& dtypes,
-          const std::vector<std::size_t>& last_reads)
+  Builder(BuiltBlock& block, DType dtype, std::size_t limit, RegisterRange constants,
+          const std::vector<DType>& dtypes, const std::vector<std::size_t>& last_reads)
       : block_(block),
         dtype_(dtype),
         limit_(limit),
+        constants_(constants),
         dtypes_(dtypes),
         last_reads_(last_reads),
         operands_(dtypes.size(), -1),
@@ -128,13 +131,19 @@ class Builder {
     }
     emit(BlockForm::finish, Opcode::copy);
     // Locals come after the operands, whose number is known only now.
-    for (BlockInstruction& instruction : block_.instructions) {
-      for (std::uint16_t& operand : instruction.operands) {
+    const auto num_operands = static_cast<int>(block_.registers.size());
+    for (BlockStep& step : steps_) {
+      for (std::uint16_t& operand : step.operands) {
         if (operand >= kFirstLocal) {
-          operand = static_cast<std::uint16_t>(operand - kFirstLocal + block_.registers.size());
+          operand = static_cast<std::uint16_t>(operand - kFirstLocal + num_operands);
         }
       }
     }
+    std::vector<OperandSort> sorts;
+    for (const int name : block_.registers) {
+      sorts.push_back(constants_.has(name) ? OperandSort::constant : OperandSort::variable);
+    }
+    block_.instructions = compile_block(steps_, dtype_, sorts, block_.code);
   }
 
  private:
@@ -144,12 +153,10 @@ class Builder {
   bool is_flag(int name) const { return dtypes_[position(name)] == DType::boolean; }
 
   void emit(BlockForm form, Opcode opcode, int first = 0, int second = 0, int third = 0) {
-    const ElementwiseKernels& kernels = elementwise_kernels();
-    block_.instructions.push_back(
-        {kernels.find_block(form, opcode, dtype_, false),
-         kernels.find_block(form, opcode, dtype_, true),
-         {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(second),
-          static_cast<std::uint16_t>(third)}});
+    steps_.push_back({form,
+                      opcode,
+                      {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(second),
+                       static_cast<std::uint16_t>(third)}});
   }
 
   void set_accumulator(int result) {
@@ -277,6 +284,7 @@ class Builder {
   BuiltBlock& block_;
   const DType dtype_;
   const std::size_t limit_;  // the first instruction that cannot belong to the block
+  const RegisterRange constants_;
   const std::vector<DType>& dtypes_;
   const std::vector<std::size_t>& last_reads_;
   std::vector<int> operands_;  // of each register, or -1
@@ -285,6 +293,7 @@ class Builder {
   std::vector<bool> is_stored_;  // outside
   std::vector<int> made_;
   std::vector<int> free_locals_;
+  std::vector<BlockStep> steps_;
   std::size_t index_ = 0;
   int accumulator_ = -1;
   int num_added_ = 0;
@@ -325,8 +334,8 @@ void move_comparisons(std::vector<ProgramInstruction>& instructions, std::size_t
 }
 
 bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_t begin,
-                 const std::vector<DType>& dtypes, const std::vector<std::size_t>& last_reads,
-                 BuiltBlock& block, std::size_t& end) {
+                 RegisterRange constants, const std::vector<DType>& dtypes,
+                 const std::vector<std::size_t>& last_reads, BuiltBlock& block, std::size_t& end) {
   const auto find_block = elementwise_kernels().find_block;
   if (find_block(BlockForm::finish, Opcode::copy, DType::float32, false) == nullptr) {
     end = instructions.size();
@@ -345,7 +354,7 @@ bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_
   }
   end = std::max(limit, begin + 1);
   if (dtype == DType::boolean || work < kMinWork) return false;
-  Builder builder(block, dtype, limit, dtypes, last_reads);
+  Builder builder(block, dtype, limit, constants, dtypes, last_reads);
   end = begin;
   while (end < limit && builder.has_room()) {
     const ProgramInstruction& instruction = instructions[end];

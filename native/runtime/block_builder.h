@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/elementwise_block.h"
+#include "runtime/machine_code.h"
 
 namespace lumus {
 
@@ -29,6 +31,13 @@ struct BuiltBlock {
   std::vector<int> registers;          // of the operands
   int num_locals = 0;
   std::int64_t itemsize = 0;
+  std::shared_ptr<MachineCode> code;  // that instructions point into, if any does
+};
+
+// Registers that follow each other.
+struct RegisterRange {
+  int begin, end;
+  bool has(int name) const { return begin <= name && name < end; }
 };
 
 // Moves each comparison that only chooses between two values right before that choice, where a
@@ -42,7 +51,7 @@ void move_comparisons(std::vector<ProgramInstruction>& instructions, std::size_t
 // `dtypes` are those of the registers, `last_reads` the last instructions that read them, or
 // beyond all instructions for outputs.
 bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_t begin,
-                 const std::vector<DType>& dtypes, const std::vector<std::size_t>& last_reads,
-                 BuiltBlock& block, std::size_t& end);
+                 RegisterRange constants, const std::vector<DType>& dtypes,
+                 const std::vector<std::size_t>& last_reads, BuiltBlock& block, std::size_t& end);
 
 }  // namespace lumus

@@ -300,10 +300,11 @@ std::vector<CompiledProgram::Unit> CompiledProgram::make_units(
     }
   }
   for (const int output : outputs) last_reads[static_cast<std::size_t>(output)] = SIZE_MAX;
+  const RegisterRange constants{program_.num_inputs, program_.num_inputs + program_.num_constants};
   std::vector<BuiltBlock> blocks;
   for (std::size_t begin = 0, end = 0; begin < instructions.size(); begin = end) {
     BuiltBlock block;
-    if (!build_block(instructions, begin, dtypes, last_reads, block, end)) continue;
+    if (!build_block(instructions, begin, constants, dtypes, last_reads, block, end)) continue;
     for (std::size_t index = begin; index < end; ++index) {
       instructions[index].block = static_cast<int>(blocks.size());
     }
