@@ -150,7 +150,9 @@ struct ElementwiseKernels {
   StepFunction (*find_pair)(Opcode inner, Opcode outer, bool is_reversed, DType dtype);
 
   // An instruction of a block of float32 or float64 (elementwise_block.h), null if there is none.
-  void (*(*find_block)(BlockForm form, Opcode opcode, DType dtype, bool is_narrow))();
+  // `constants` says bit by bit which of its operands are constants of the program.
+  void (*(*find_block)(BlockForm form, Opcode opcode, DType dtype, unsigned constants,
+                       bool is_narrow))();
 
   // Runs over `shape`. Inputs are broadcast to it; outputs have it.
   void (*run)(const ElementwiseProgram& program, const View* const* outputs,

@@ -1,6 +1,8 @@
 // The instructions of blocks (elementwise_block.h) and the loop over a tile.
 #include "kernels/elementwise_block.h"
 
+#include <algorithm>
+
 #include "kernels/elementwise_functions.h"
 #include "kernels/elementwise_steps.h"
 
@@ -15,6 +17,7 @@ using std::int64_t;
 
 constexpr int kBlockVectors = 8;  // as many as calls take in registers
 constexpr int64_t kBlockBytes = kBlockVectors * LUMUS_VECTOR_BYTES;
+constexpr int64_t kNarrowBytes = 2 * LUMUS_VECTOR_BYTES;
 
 // Where an operand is. One that holds a single value throughout has no bits in `mask`: its first
 // block is read over and over.
@@ -39,6 +42,12 @@ using Mask = Vec<typename IntegerOf<T>::type>;
 template <class T>
 LUMUS_INLINE Vec<T> vector_at(const std::byte* block, int index) {
   return load<T>(reinterpret_cast<const T*>(block + index * LUMUS_VECTOR_BYTES));
+}
+
+// The same; of a constant (`kConstant` is not 0) always the first one, which is then read once.
+template <class T, unsigned kConstant>
+LUMUS_INLINE Vec<T> value_at(const std::byte* block, int index) {
+  return vector_at<T>(block, kConstant != 0 ? 0 : index);
 }
 
 template <class T>
@@ -163,18 +172,18 @@ struct Block<Indices<kIndex...>> {
     next(instruction, places, offset, (f32v)Function::of((Vec<T>)values)...);
   }
 
-  template <class T, class Function>
+  template <class T, class Function, unsigned kConstants>
   static void first(LUMUS_BLOCK_ARGUMENTS) {
     const std::byte* const y = operand(instruction, 0, places, offset);
     next(instruction, places, offset,
-         (f32v)Function::of((Vec<T>)values, vector_at<T>(y, kIndex))...);
+         (f32v)Function::of((Vec<T>)values, value_at<T, kConstants & 1>(y, kIndex))...);
   }
 
-  template <class T, class Function>
+  template <class T, class Function, unsigned kConstants>
   static void second(LUMUS_BLOCK_ARGUMENTS) {
     const std::byte* const x = operand(instruction, 0, places, offset);
     next(instruction, places, offset,
-         (f32v)Function::of(vector_at<T>(x, kIndex), (Vec<T>)values)...);
+         (f32v)Function::of(value_at<T, kConstants & 1>(x, kIndex), (Vec<T>)values)...);
   }
 
   template <class T>
@@ -203,23 +212,25 @@ struct Block<Indices<kIndex...>> {
         (f32v)((Mask<T>)vector_at<T>(lanes, kIndex) ? vector_at<T>(x, kIndex) : (Vec<T>)values)...);
   }
 
-  template <class T, class Test, bool kIsChosen>
+  template <class T, class Test, bool kIsChosen, unsigned kConstants>
   static void compared(LUMUS_BLOCK_ARGUMENTS) {
     const std::byte* const x = operand(instruction, 0, places, offset);
     const std::byte* const y = operand(instruction, 1, places, offset);
     const std::byte* const z = operand(instruction, 2, places, offset);
     next(instruction, places, offset,
-         (f32v)select<T, kIsChosen>(Test::of(vector_at<T>(x, kIndex), vector_at<T>(y, kIndex)),
-                                    (Vec<T>)values, vector_at<T>(z, kIndex))...);
+         (f32v)select<T, kIsChosen>(
+             Test::of(vector_at<T>(x, kIndex), value_at<T, kConstants & 1>(y, kIndex)),
+             (Vec<T>)values, value_at<T, kConstants & 2>(z, kIndex))...);
   }
 
-  template <class T, class Test, bool kIsChosen>
+  template <class T, class Test, bool kIsChosen, unsigned kConstants>
   static void tested(LUMUS_BLOCK_ARGUMENTS) {
     const std::byte* const y = operand(instruction, 0, places, offset);
     const std::byte* const z = operand(instruction, 1, places, offset);
-    next(instruction, places, offset,
-         (f32v)select<T, kIsChosen>(Test::of((Vec<T>)values, vector_at<T>(y, kIndex)),
-                                    (Vec<T>)values, vector_at<T>(z, kIndex))...);
+    next(
+        instruction, places, offset,
+        (f32v)select<T, kIsChosen>(Test::of((Vec<T>)values, value_at<T, kConstants & 1>(y, kIndex)),
+                                   (Vec<T>)values, value_at<T, kConstants & 2>(z, kIndex))...);
   }
 
   static void finish(const BlockInstruction*, const Place*, int64_t, Value<kIndex>...) {}
@@ -236,6 +247,12 @@ using Wide = Block<Indices<0, 1, 2, 3, 4, 5, 6, 7>>;
 using Narrow = Block<Indices<0, 1>>;
 
 // ---- finding them -------------------------------------------------------------------------------
+
+// Bit by bit, which operands are constants: of a comparison that chooses its second and third one.
+template <unsigned kBits>
+struct Constants {
+  static constexpr unsigned value = kBits;
+};
 
 // Of a member of B, a Block.
 #define LUMUS_POINTER(...) reinterpret_cast<Pointer>(&B::template __VA_ARGS__)
@@ -294,111 +311,130 @@ Pointer find_unary(Opcode opcode) {
   }
 }
 
-template <class B, class T>
+template <class B, class T, unsigned kConstants>
 Pointer find_first(Opcode opcode) {
   switch (opcode) {
     case Opcode::add:
-      return LUMUS_POINTER(first<T, Add>);
+      return LUMUS_POINTER(first<T, Add, kConstants>);
     case Opcode::divide:
-      return LUMUS_POINTER(first<T, Divide>);
+      return LUMUS_POINTER(first<T, Divide, kConstants>);
     case Opcode::equal:
-      return LUMUS_POINTER(first<T, Equal>);
+      return LUMUS_POINTER(first<T, Equal, kConstants>);
     case Opcode::greater:
-      return LUMUS_POINTER(first<T, Greater>);
+      return LUMUS_POINTER(first<T, Greater, kConstants>);
     case Opcode::greater_equal:
-      return LUMUS_POINTER(first<T, GreaterEqual>);
+      return LUMUS_POINTER(first<T, GreaterEqual, kConstants>);
     case Opcode::less:
-      return LUMUS_POINTER(first<T, Less>);
+      return LUMUS_POINTER(first<T, Less, kConstants>);
     case Opcode::less_equal:
-      return LUMUS_POINTER(first<T, LessEqual>);
+      return LUMUS_POINTER(first<T, LessEqual, kConstants>);
     case Opcode::logical_and:
-      return LUMUS_POINTER(first<float, And>);
+      return LUMUS_POINTER(first<float, And, kConstants>);
     case Opcode::logical_or:
-      return LUMUS_POINTER(first<float, Or>);
+      return LUMUS_POINTER(first<float, Or, kConstants>);
     case Opcode::logical_xor:
-      return LUMUS_POINTER(first<float, Xor>);
+      return LUMUS_POINTER(first<float, Xor, kConstants>);
     case Opcode::maximum:
-      return LUMUS_POINTER(first<T, Maximum>);
+      return LUMUS_POINTER(first<T, Maximum, kConstants>);
     case Opcode::minimum:
-      return LUMUS_POINTER(first<T, Minimum>);
+      return LUMUS_POINTER(first<T, Minimum, kConstants>);
     case Opcode::multiply:
-      return LUMUS_POINTER(first<T, Multiply>);
+      return LUMUS_POINTER(first<T, Multiply, kConstants>);
     case Opcode::not_equal:
-      return LUMUS_POINTER(first<T, NotEqual>);
+      return LUMUS_POINTER(first<T, NotEqual, kConstants>);
     case Opcode::subtract:
-      return LUMUS_POINTER(first<T, Subtract>);
+      return LUMUS_POINTER(first<T, Subtract, kConstants>);
     default:
       return nullptr;
   }
 }
 
 // Of those that do not commute; a comparison is its mirror image.
-template <class B, class T>
+template <class B, class T, unsigned kConstants>
 Pointer find_second(Opcode opcode) {
   switch (opcode) {
     case Opcode::divide:
-      return LUMUS_POINTER(second<T, Divide>);
+      return LUMUS_POINTER(second<T, Divide, kConstants>);
     case Opcode::greater:
-      return LUMUS_POINTER(first<T, Less>);
+      return LUMUS_POINTER(first<T, Less, kConstants>);
     case Opcode::greater_equal:
-      return LUMUS_POINTER(first<T, LessEqual>);
+      return LUMUS_POINTER(first<T, LessEqual, kConstants>);
     case Opcode::less:
-      return LUMUS_POINTER(first<T, Greater>);
+      return LUMUS_POINTER(first<T, Greater, kConstants>);
     case Opcode::less_equal:
-      return LUMUS_POINTER(first<T, GreaterEqual>);
+      return LUMUS_POINTER(first<T, GreaterEqual, kConstants>);
     case Opcode::maximum:
-      return LUMUS_POINTER(second<T, Maximum>);
+      return LUMUS_POINTER(second<T, Maximum, kConstants>);
     case Opcode::minimum:
-      return LUMUS_POINTER(second<T, Minimum>);
+      return LUMUS_POINTER(second<T, Minimum, kConstants>);
     case Opcode::subtract:
-      return LUMUS_POINTER(second<T, Subtract>);
+      return LUMUS_POINTER(second<T, Subtract, kConstants>);
     default:
-      return find_first<B, T>(opcode);
+      return find_first<B, T, kConstants>(opcode);
   }
 }
 
-template <class B, class T, bool kIsChosen>
+template <class B, class T, bool kIsChosen, unsigned kConstants>
 Pointer find_compared(Opcode opcode) {
   switch (opcode) {
     case Opcode::equal:
-      return LUMUS_POINTER(compared<T, Equal, kIsChosen>);
+      return LUMUS_POINTER(compared<T, Equal, kIsChosen, kConstants>);
     case Opcode::greater:
-      return LUMUS_POINTER(compared<T, Greater, kIsChosen>);
+      return LUMUS_POINTER(compared<T, Greater, kIsChosen, kConstants>);
     case Opcode::greater_equal:
-      return LUMUS_POINTER(compared<T, GreaterEqual, kIsChosen>);
+      return LUMUS_POINTER(compared<T, GreaterEqual, kIsChosen, kConstants>);
     case Opcode::less:
-      return LUMUS_POINTER(compared<T, Less, kIsChosen>);
+      return LUMUS_POINTER(compared<T, Less, kIsChosen, kConstants>);
     case Opcode::less_equal:
-      return LUMUS_POINTER(compared<T, LessEqual, kIsChosen>);
+      return LUMUS_POINTER(compared<T, LessEqual, kIsChosen, kConstants>);
     case Opcode::not_equal:
-      return LUMUS_POINTER(compared<T, NotEqual, kIsChosen>);
+      return LUMUS_POINTER(compared<T, NotEqual, kIsChosen, kConstants>);
     default:
       return nullptr;
   }
 }
 
-template <class B, class T, bool kIsChosen>
+template <class B, class T, bool kIsChosen, unsigned kConstants>
 Pointer find_tested(Opcode opcode) {
   switch (opcode) {
     case Opcode::equal:
-      return LUMUS_POINTER(tested<T, Equal, kIsChosen>);
+      return LUMUS_POINTER(tested<T, Equal, kIsChosen, kConstants>);
     case Opcode::greater:
-      return LUMUS_POINTER(tested<T, Greater, kIsChosen>);
+      return LUMUS_POINTER(tested<T, Greater, kIsChosen, kConstants>);
     case Opcode::greater_equal:
-      return LUMUS_POINTER(tested<T, GreaterEqual, kIsChosen>);
+      return LUMUS_POINTER(tested<T, GreaterEqual, kIsChosen, kConstants>);
     case Opcode::less:
-      return LUMUS_POINTER(tested<T, Less, kIsChosen>);
+      return LUMUS_POINTER(tested<T, Less, kIsChosen, kConstants>);
     case Opcode::less_equal:
-      return LUMUS_POINTER(tested<T, LessEqual, kIsChosen>);
+      return LUMUS_POINTER(tested<T, LessEqual, kIsChosen, kConstants>);
     case Opcode::not_equal:
-      return LUMUS_POINTER(tested<T, NotEqual, kIsChosen>);
+      return LUMUS_POINTER(tested<T, NotEqual, kIsChosen, kConstants>);
     default:
       return nullptr;
+  }
+}
+
+// find(constants) with the bits of `constants` that count as the number of a type.
+template <class Find>
+Pointer find_by_one(unsigned constants, const Find& find) {
+  return constants & 1 ? find(Constants<1>()) : find(Constants<0>());
+}
+template <class Find>
+Pointer find_by_two(unsigned constants, const Find& find) {
+  switch (constants & 3) {
+    case 0:
+      return find(Constants<0>());
+    case 1:
+      return find(Constants<1>());
+    case 2:
+      return find(Constants<2>());
+    default:
+      return find(Constants<3>());
   }
 }
 
 template <class B, class T>
-Pointer find(BlockForm form, Opcode opcode) {
+Pointer find(BlockForm form, Opcode opcode, unsigned constants) {
   switch (form) {
     case BlockForm::load:
       return reinterpret_cast<Pointer>(&B::load);
@@ -411,9 +447,11 @@ Pointer find(BlockForm form, Opcode opcode) {
     case BlockForm::unary:
       return find_unary<B, T>(opcode);
     case BlockForm::first:
-      return find_first<B, T>(opcode);
+      return find_by_one(
+          constants, [=](auto some) { return find_first<B, T, decltype(some)::value>(opcode); });
     case BlockForm::second:
-      return find_second<B, T>(opcode);
+      return find_by_one(
+          constants, [=](auto some) { return find_second<B, T, decltype(some)::value>(opcode); });
     case BlockForm::condition:
       return LUMUS_POINTER(condition<T>);
     case BlockForm::chosen:
@@ -421,13 +459,21 @@ Pointer find(BlockForm form, Opcode opcode) {
     case BlockForm::other:
       return LUMUS_POINTER(other<T>);
     case BlockForm::compared_chosen:
-      return find_compared<B, T, true>(opcode);
+      return find_by_two(constants >> 1, [=](auto some) {
+        return find_compared<B, T, true, decltype(some)::value>(opcode);
+      });
     case BlockForm::compared_other:
-      return find_compared<B, T, false>(opcode);
+      return find_by_two(constants >> 1, [=](auto some) {
+        return find_compared<B, T, false, decltype(some)::value>(opcode);
+      });
     case BlockForm::tested_chosen:
-      return find_tested<B, T, true>(opcode);
+      return find_by_two(constants, [=](auto some) {
+        return find_tested<B, T, true, decltype(some)::value>(opcode);
+      });
     case BlockForm::tested_other:
-      return find_tested<B, T, false>(opcode);
+      return find_by_two(constants, [=](auto some) {
+        return find_tested<B, T, false, decltype(some)::value>(opcode);
+      });
     case BlockForm::finish:
       return reinterpret_cast<Pointer>(&B::finish);
   }
@@ -462,8 +508,8 @@ void move_rest(std::byte* to, const std::byte* from, int64_t count, int64_t size
 }
 
 // The elements after the last whole block, by way of blocks of memory: slots may end with them.
-__attribute__((noinline)) void run_rest(const ElementwiseBlock& block, const Place* places,
-                                        int64_t begin, int64_t count) {
+__attribute__((noinline)) void run_moved(const ElementwiseBlock& block, const Place* places,
+                                         int64_t begin, int64_t count) {
   alignas(64) std::byte memory[kMaxBlockOperands * kBlockBytes];
   Place moved[kMaxBlockOperands + kMaxBlockLocals];
   for (int index = 0; index < block.num_operands; ++index) {
@@ -483,7 +529,7 @@ __attribute__((noinline)) void run_rest(const ElementwiseBlock& block, const Pla
   if (nbytes > kBlockBytes / 2) {
     Wide::start(block, moved, 0);
   } else {
-    for (int64_t offset = 0; offset < nbytes; offset += 2 * LUMUS_VECTOR_BYTES) {
+    for (int64_t offset = 0; offset < nbytes; offset += kNarrowBytes) {
       Narrow::start(block, moved, offset);
     }
   }
@@ -495,14 +541,41 @@ __attribute__((noinline)) void run_rest(const ElementwiseBlock& block, const Pla
   }
 }
 
+// Whether computing an element again would read what computing it has overwritten.
+bool writes_what_it_reads(const ElementwiseBlock& block, const Place* places) {
+  for (int written = 0; written < block.num_operands; ++written) {
+    if (!block.operands[written].is_written) continue;
+    for (int read = 0; read < block.num_operands; ++read) {
+      if (read != written && places[read].data == places[written].data) return true;
+    }
+  }
+  return false;
+}
+
+// The bytes from `whole` on, after the last whole block. Where that does no harm, the last vectors
+// reach back into elements that are done already, and compute them again.
+void run_rest(const ElementwiseBlock& block, const Place* places, int64_t whole, int64_t nbytes) {
+  const bool is_wide = nbytes - whole > kBlockBytes / 2;
+  const int64_t step = is_wide ? kBlockBytes : kNarrowBytes;
+  if (nbytes < step || writes_what_it_reads(block, places)) {
+    return run_moved(block, places, whole / block.itemsize, (nbytes - whole) / block.itemsize);
+  }
+  if (is_wide) return Wide::start(block, places, nbytes - kBlockBytes);
+  for (int64_t offset = whole; offset < nbytes; offset += kNarrowBytes) {
+    Narrow::start(block, places, std::min(offset, nbytes - kNarrowBytes));
+  }
+}
+
 }  // namespace
 
-Pointer find_block(BlockForm form, Opcode opcode, DType dtype, bool is_narrow) {
+Pointer find_block(BlockForm form, Opcode opcode, DType dtype, unsigned constants, bool is_narrow) {
   if (dtype == DType::float32) {
-    return is_narrow ? find<Narrow, float>(form, opcode) : find<Wide, float>(form, opcode);
+    return is_narrow ? find<Narrow, float>(form, opcode, constants)
+                     : find<Wide, float>(form, opcode, constants);
   }
   if (dtype == DType::float64) {
-    return is_narrow ? find<Narrow, double>(form, opcode) : find<Wide, double>(form, opcode);
+    return is_narrow ? find<Narrow, double>(form, opcode, constants)
+                     : find<Wide, double>(form, opcode, constants);
   }
   return nullptr;
 }
@@ -518,17 +591,17 @@ void run_block(const ElementwiseBlock& block, std::byte* const* slots, const boo
   for (int index = 0; index < block.num_locals; ++index) {
     places[block.num_operands + index] = {memory + index * kBlockBytes, 0};
   }
-  const int64_t length = kBlockBytes / block.itemsize;
-  const int64_t whole = count - count % length;
-  for (int64_t begin = 0; begin < whole; begin += length) {
-    Wide::start(block, places, begin * block.itemsize);
+  const int64_t nbytes = count * block.itemsize;
+  const int64_t whole = nbytes - nbytes % kBlockBytes;
+  for (int64_t offset = 0; offset < whole; offset += kBlockBytes) {
+    Wide::start(block, places, offset);
   }
-  if (whole < count) run_rest(block, places, whole, count - whole);
+  if (whole < nbytes) run_rest(block, places, whole, nbytes);
 }
 
 #else
 
-Pointer find_block(BlockForm, Opcode, DType, bool) { return nullptr; }
+Pointer find_block(BlockForm, Opcode, DType, unsigned, bool) { return nullptr; }
 void run_block(const ElementwiseBlock&, std::byte* const*, const bool*, std::int64_t) {}
 
 #endif

@@ -12,7 +12,8 @@ StepFunction find_float_step(Opcode opcode, DType dtype);
 StepFunction find_special_step(Opcode opcode, DType dtype);
 StepFunction find_pair_step(Opcode inner, Opcode outer, bool is_reversed, DType dtype);
 StepFunction find_integer_step(Opcode opcode, DType dtype);  // booleans included
-void (*find_block(BlockForm form, Opcode opcode, DType dtype, bool is_narrow))();
+void (*find_block(BlockForm form, Opcode opcode, DType dtype, unsigned constants,
+                  bool is_narrow))();
 void run_block(const ElementwiseBlock& block, std::byte* const* slots, const bool* is_fixed,
                std::int64_t count);
 StepFunction find_cast_step(DType source, DType target);

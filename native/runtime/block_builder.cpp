@@ -42,17 +42,18 @@ bool is_member(const ProgramInstruction& instruction, DType dtype) {
   if (dtype != DType::float32 && dtype != DType::float64) return false;
   if (instruction.opcode == Opcode::copy || instruction.opcode == Opcode::select) return true;
   const BlockForm form = instruction.arguments.size() == 1 ? BlockForm::unary : BlockForm::first;
-  return elementwise_kernels().find_block(form, instruction.opcode, dtype, false) != nullptr;
+  return elementwise_kernels().find_block(form, instruction.opcode, dtype, 0, false) != nullptr;
 }
 
 class Builder {
  public:
   Builder(BuiltBlock& block, DType dtype, std::size_t limit, const std::vector<DType>& dtypes,
-          const std::vector<std::size_t>& last_reads)
+          const std::vector<bool>& is_constant, const std::vector<std::size_t>& last_reads)
       : block_(block),
         dtype_(dtype),
         limit_(limit),
         dtypes_(dtypes),
+        is_constant_(is_constant),
         last_reads_(last_reads),
         operands_(dtypes.size(), -1),
         locals_(dtypes.size(), -1),
@@ -145,11 +146,19 @@ class Builder {
 
   void emit(BlockForm form, Opcode opcode, int first = 0, int second = 0, int third = 0) {
     const ElementwiseKernels& kernels = elementwise_kernels();
+    const unsigned constants =
+        constant_bit(first) | constant_bit(second) << 1 | constant_bit(third) << 2;
     block_.instructions.push_back(
-        {kernels.find_block(form, opcode, dtype_, false),
-         kernels.find_block(form, opcode, dtype_, true),
+        {kernels.find_block(form, opcode, dtype_, constants, false),
+         kernels.find_block(form, opcode, dtype_, constants, true),
          {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(second),
           static_cast<std::uint16_t>(third)}});
+  }
+
+  // 1 for the number of an operand that is a constant; kernels look only at those that they read.
+  unsigned constant_bit(int number) const {
+    if (number >= static_cast<int>(block_.registers.size())) return 0;
+    return is_constant_[position(block_.registers[position(number)])] ? 1 : 0;
   }
 
   void set_accumulator(int result) {
@@ -239,6 +248,12 @@ class Builder {
   }
 
   void add_binary(Opcode opcode, int first, int second) {
+    if (first == second && opcode == Opcode::multiply) {
+      accumulate(first);
+      release();
+      emit(BlockForm::unary, Opcode::square);
+      return;
+    }
     if (first == second) {
       accumulate(first);
       ensure_in_memory(first);
@@ -278,6 +293,7 @@ class Builder {
   const DType dtype_;
   const std::size_t limit_;  // the first instruction that cannot belong to the block
   const std::vector<DType>& dtypes_;
+  const std::vector<bool>& is_constant_;
   const std::vector<std::size_t>& last_reads_;
   std::vector<int> operands_;  // of each register, or -1
   std::vector<int> locals_;
@@ -325,10 +341,10 @@ void move_comparisons(std::vector<ProgramInstruction>& instructions, std::size_t
 }
 
 bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_t begin,
-                 const std::vector<DType>& dtypes, const std::vector<std::size_t>& last_reads,
-                 BuiltBlock& block, std::size_t& end) {
+                 const std::vector<DType>& dtypes, const std::vector<bool>& is_constant,
+                 const std::vector<std::size_t>& last_reads, BuiltBlock& block, std::size_t& end) {
   const auto find_block = elementwise_kernels().find_block;
-  if (find_block(BlockForm::finish, Opcode::copy, DType::float32, false) == nullptr) {
+  if (find_block(BlockForm::finish, Opcode::copy, DType::float32, 0, false) == nullptr) {
     end = instructions.size();
     return false;
   }
@@ -345,7 +361,7 @@ bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_
   }
   end = std::max(limit, begin + 1);
   if (dtype == DType::boolean || work < kMinWork) return false;
-  Builder builder(block, dtype, limit, dtypes, last_reads);
+  Builder builder(block, dtype, limit, dtypes, is_constant, last_reads);
   end = begin;
   while (end < limit && builder.has_room()) {
     const ProgramInstruction& instruction = instructions[end];

@@ -39,10 +39,10 @@ void move_comparisons(std::vector<ProgramInstruction>& instructions, std::size_t
 // Builds a block of the instructions from `begin` on, as many as it can have; `end` is set to the
 // first one that does not belong to it. False if too few do for a block to be worth it.
 //
-// `dtypes` are those of the registers, `last_reads` the last instructions that read them, or
-// beyond all instructions for outputs.
+// `dtypes` are those of the registers, `is_constant` says which hold a constant, `last_reads` are
+// the last instructions that read them, or beyond all instructions for outputs.
 bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_t begin,
-                 const std::vector<DType>& dtypes, const std::vector<std::size_t>& last_reads,
-                 BuiltBlock& block, std::size_t& end);
+                 const std::vector<DType>& dtypes, const std::vector<bool>& is_constant,
+                 const std::vector<std::size_t>& last_reads, BuiltBlock& block, std::size_t& end);
 
 }  // namespace lumus

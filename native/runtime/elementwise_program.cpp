@@ -300,10 +300,14 @@ std::vector<CompiledProgram::Unit> CompiledProgram::make_units(
     }
   }
   for (const int output : outputs) last_reads[static_cast<std::size_t>(output)] = SIZE_MAX;
+  std::vector<bool> is_constant(dtypes.size(), false);
+  for (int index = 0; index < program_.num_constants; ++index) {
+    is_constant[static_cast<std::size_t>(program_.num_inputs + index)] = true;
+  }
   std::vector<BuiltBlock> blocks;
   for (std::size_t begin = 0, end = 0; begin < instructions.size(); begin = end) {
     BuiltBlock block;
-    if (!build_block(instructions, begin, dtypes, last_reads, block, end)) continue;
+    if (!build_block(instructions, begin, dtypes, is_constant, last_reads, block, end)) continue;
     for (std::size_t index = begin; index < end; ++index) {
       instructions[index].block = static_cast<int>(blocks.size());
     }
