@@ -1,6 +1,8 @@
 // The instructions of blocks (elementwise_block.h) and the loop over a tile.
 #include "kernels/elementwise_block.h"
 
+#include <algorithm>
+
 #include "kernels/elementwise_functions.h"
 #include "kernels/elementwise_steps.h"
 
@@ -15,6 +17,7 @@ using std::int64_t;
 
 constexpr int kBlockVectors = 8;  // as many as calls take in registers
 constexpr int64_t kBlockBytes = kBlockVectors * LUMUS_VECTOR_BYTES;
+constexpr int64_t kNarrowBytes = 2 * LUMUS_VECTOR_BYTES;
 
 // Where an operand is. One that holds a single value throughout has no bits in `mask`: its first
 // block is read over and over.
@@ -462,8 +465,8 @@ void move_rest(std::byte* to, const std::byte* from, int64_t count, int64_t size
 }
 
 // The elements after the last whole block, by way of blocks of memory: slots may end with them.
-__attribute__((noinline)) void run_rest(const ElementwiseBlock& block, const Place* places,
-                                        int64_t begin, int64_t count) {
+__attribute__((noinline)) void run_moved(const ElementwiseBlock& block, const Place* places,
+                                         int64_t begin, int64_t count) {
   alignas(64) std::byte memory[kMaxBlockOperands * kBlockBytes];
   Place moved[kMaxBlockOperands + kMaxBlockLocals];
   for (int index = 0; index < block.num_operands; ++index) {
@@ -483,7 +486,7 @@ __attribute__((noinline)) void run_rest(const ElementwiseBlock& block, const Pla
   if (nbytes > kBlockBytes / 2) {
     Wide::start(block, moved, 0);
   } else {
-    for (int64_t offset = 0; offset < nbytes; offset += 2 * LUMUS_VECTOR_BYTES) {
+    for (int64_t offset = 0; offset < nbytes; offset += kNarrowBytes) {
       Narrow::start(block, moved, offset);
     }
   }
@@ -492,6 +495,31 @@ __attribute__((noinline)) void run_rest(const ElementwiseBlock& block, const Pla
     if (!operand.is_written) continue;
     const int64_t size = operand.is_flag ? 1 : block.itemsize;
     move_rest(places[index].data + begin * size, moved[index].data, count, size, false);
+  }
+}
+
+// Whether computing an element again would read what computing it has overwritten.
+bool writes_what_it_reads(const ElementwiseBlock& block, const Place* places) {
+  for (int written = 0; written < block.num_operands; ++written) {
+    if (!block.operands[written].is_written) continue;
+    for (int read = 0; read < block.num_operands; ++read) {
+      if (read != written && places[read].data == places[written].data) return true;
+    }
+  }
+  return false;
+}
+
+// The bytes from `whole` on, after the last whole block. Where that does no harm, the last vectors
+// reach back into elements that are done already, and compute them again.
+void run_rest(const ElementwiseBlock& block, const Place* places, int64_t whole, int64_t nbytes) {
+  const bool is_wide = nbytes - whole > kBlockBytes / 2;
+  const int64_t step = is_wide ? kBlockBytes : kNarrowBytes;
+  if (nbytes < step || writes_what_it_reads(block, places)) {
+    return run_moved(block, places, whole / block.itemsize, (nbytes - whole) / block.itemsize);
+  }
+  if (is_wide) return Wide::start(block, places, nbytes - kBlockBytes);
+  for (int64_t offset = whole; offset < nbytes; offset += kNarrowBytes) {
+    Narrow::start(block, places, std::min(offset, nbytes - kNarrowBytes));
   }
 }
 
@@ -518,12 +546,12 @@ void run_block(const ElementwiseBlock& block, std::byte* const* slots, const boo
   for (int index = 0; index < block.num_locals; ++index) {
     places[block.num_operands + index] = {memory + index * kBlockBytes, 0};
   }
-  const int64_t length = kBlockBytes / block.itemsize;
-  const int64_t whole = count - count % length;
-  for (int64_t begin = 0; begin < whole; begin += length) {
-    Wide::start(block, places, begin * block.itemsize);
+  const int64_t nbytes = count * block.itemsize;
+  const int64_t whole = nbytes - nbytes % kBlockBytes;
+  for (int64_t offset = 0; offset < whole; offset += kBlockBytes) {
+    Wide::start(block, places, offset);
   }
-  if (whole < count) run_rest(block, places, whole, count - whole);
+  if (whole < nbytes) run_rest(block, places, whole, nbytes);
 }
 
 #else

@@ -1,10 +1,10 @@
 // Blocks: runs of float instructions of an elementwise program that keep their values in registers.
 //
 // Instead of one loop over the tile for each instruction, all instructions run for eight vectors,
-// then for the next eight; what is left at the end of a tile runs by two vectors. A value that the
-// next instruction uses stays in the registers ("the accumulator"); others pass through a block of
-// memory or their slot. Each instruction jumps to the next one with the accumulator as arguments of
-// the call.
+// then for the next eight; what is left at the end of a tile runs by two vectors, unless it is more
+// than four. A value that the next instruction uses stays in the registers ("the accumulator");
+// others pass through a block of memory or their slot.
+// Each instruction jumps to the next one with the accumulator as arguments of the call.
 //
 // There are blocks where vectors have 64 bytes. Shorter ones leave too little work between two
 // jumps, and 16 registers are too few for the accumulator beside what an exponential needs:
@@ -13,7 +13,9 @@
 // Layout      operands and results are dense or one value throughout, as slots are; local values
 //             have a block each. Booleans are lanes of zeros or ones, bytes only in slots.
 // Aliasing    results are stored in the order of the instructions; a slot that is read after
-//             another one at the same place was written has been taken care of by the caller.
+//             another one at the same place was written has been taken care of by the caller. The
+//             end of a tile is computed again from elements before it only where no result is in
+//             the place of an operand.
 // Numerics    the functions of single instructions: the bits are the same.
 #pragma once
 

@@ -136,15 +136,21 @@ LUMUS_INLINE f64v expm1(f64v x) {
   return absolute(x) < 0x1p-60 ? x : result;
 }
 
-// e / (1 + e) or 1 / (1 + e) with e = exp(-|x|), which cannot overflow and keeps the far left
-// tail. What rounding 1 + e lost is taken off the quotient.
+// With -x = r - n ln 2: 2^n / (2^n + exp(r)), which neither overflows nor loses the far left tail.
+// What rounding 2^n + 1 lost goes with r, so that the sum with exp(r) - 1 is rounded once.
 LUMUS_INLINE f32v sigmoid(f32v x) {
-  const f32v e = exp_in_range(-at_most(absolute(x), 104.0f));
-  const F32Pair divisor = fast_two_sum(f32_constant(1.0f), e);
-  const f32v quotient = (x < 0.0f ? e : f32_constant(1.0f)) / divisor.hi;
-  return fma(quotient, -divisor.lo, quotient);
+  const f32v near = clamp(x, -104.0f, 40.0f);
+  const f32v n = fma(near, f32_constant(0x1.715476p+0f), f32_constant(kRoundF32)) - kRoundF32;
+  const f32v high = fma(n, f32_constant(kLn2HighF32), -near);
+  const f32v r = fma(n, f32_constant(kLn2LowF32), high);
+  const f32v power = scale(f32_constant(1.0f), n);
+  const f32v head = power + 1.0f;
+  const f32v lost = power - (head - 1.0f);
+  const f32v tail = fma(polynomial(r, kExpF32), r * r, r + lost);
+  return power / (head + tail);
 }
-// Here also what rounding e lost: just below a power of two, half an ulp of e is a whole one.
+// e / (1 + e) or 1 / (1 + e) with e = exp(-|x|), and what rounding e and 1 + e lost: just below a
+// power of two, half an ulp of e is a whole one.
 LUMUS_INLINE f64v sigmoid(f64v x) {
   const F64Reduced part = reduce_by_ln2(-at_most(absolute(x), 746.0));
   const f64v tail = fma(polynomial(part.r, kExpm1F64), part.r * part.r, part.r_low);

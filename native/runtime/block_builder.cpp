@@ -246,6 +246,12 @@ class Builder {
   }
 
   void add_binary(Opcode opcode, int first, int second) {
+    if (first == second && opcode == Opcode::multiply) {
+      accumulate(first);
+      release();
+      emit(BlockForm::unary, Opcode::square);
+      return;
+    }
     if (first == second) {
       accumulate(first);
       ensure_in_memory(first);

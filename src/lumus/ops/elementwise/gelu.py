@@ -21,7 +21,7 @@ from lumus.ops.elementwise.map import fused
 _SQRT_HALF = 0.7071067811865476
 _INV_SQRT_2PI = 0.3989422804014327
 _SQRT_8_OVER_PI = 1.5957691216057308
-_CUBIC = 0.044715
+_CUBIC = 0.044715 * _SQRT_8_OVER_PI
 
 # 1 + erf(z) cancels for z < 0, erfc(-z) does not; likewise 1 + tanh(u) and 2 * sigmoid(2 * u).
 # At -inf, and for the gradient wherever x**2 overflows, the products 0 * inf would be NaN: the
@@ -42,17 +42,17 @@ _ERF_GRAD = expression(
 )
 
 
-# Far above, the sigmoid is 1 whether x**3 overflows or not.
-_TANH = expression(
-    lambda x: scalar.where(
-        x < -1e3, 0.0, x * scalar.sigmoid(_SQRT_8_OVER_PI * (x + _CUBIC * (x * x * x)))
-    )
-)
+def _probability(x: Any) -> Any:
+    # Far above it is 1 whether x**3 overflows or not.
+    return scalar.sigmoid(x * (_SQRT_8_OVER_PI + _CUBIC * (x * x)))
+
+
+_TANH = expression(lambda x: scalar.where(x < -1e3, 0.0, x * _probability(x)))
 
 
 def _tanh_slope(x: Any) -> Any:
-    s = scalar.sigmoid(_SQRT_8_OVER_PI * (x + _CUBIC * (x * x * x)))
-    inner = _SQRT_8_OVER_PI * (1 + (3 * _CUBIC) * (x * x))
+    s = _probability(x)
+    inner = _SQRT_8_OVER_PI + (3 * _CUBIC) * (x * x)
     inside = s * (1 + x * (1 - s) * inner)
     return scalar.where(x < -1e3, 0.0, scalar.where(x > 1e3, 1.0, inside))
 
