@@ -15,6 +15,7 @@ using std::int64_t;
 
 // Without tile buffers in play only the call of a step limits a tile.
 constexpr int64_t kDirectTile = 8192;
+constexpr int64_t kBlockTile = 2048;  // of a block, whose instructions take longer
 // From this distance between neighbours on, reading along an axis wastes most of each cache line.
 constexpr int64_t kFarBytes = 64;
 constexpr int64_t kFarBlock = 32;
@@ -156,6 +157,7 @@ struct Plan {
   int rank;
   int num_operands;  // inputs, then outputs
   int num_buffers;   // of operands that are not direct
+  int num_moved;     // among them those that are not a single value
   int64_t num_tiles;
   int64_t extents[kMaxRank];
   int64_t block[kMaxRank];   // extents of a tile
@@ -307,6 +309,7 @@ bool is_read_after_write(const Plan& plan, int position) {
 void choose_access(Plan& plan) {
   const int num_inputs = plan.program->num_inputs;
   plan.num_buffers = 0;
+  plan.num_moved = 0;
   for (int index = 0; index < plan.num_operands; ++index) {
     Operand& operand = plan.operands[index];
     int64_t dense = operand.size;
@@ -324,6 +327,7 @@ void choose_access(Plan& plan) {
     if (is_dense && index >= num_inputs) is_dense = !is_read_after_write(plan, index - num_inputs);
     operand.access = is_dense ? Access::direct : is_constant ? Access::constant : Access::moved;
     plan.num_buffers += !is_dense;
+    plan.num_moved += operand.access == Access::moved;
   }
 }
 
@@ -436,8 +440,9 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
       if (operand.access == Access::constant) {
         if (holds.from == place && holds.count >= count) continue;
         const int64_t stride = 0;
+        const int64_t length = program.is_one_block ? smaller(count, program.tile) : count;
         slots.is_fixed[operand.slot] = true;
-        move_tile(true, slots[operand.slot], place, &count, &stride, 1, operand.size);
+        move_tile(true, slots[operand.slot], place, &length, &stride, 1, operand.size);
       } else {
         if (holds.from == place && holds.count == count && holds.inner == inner) continue;
         move_tile(true, slots[operand.slot], place, extents, operand.strides, plan.rank,
@@ -525,10 +530,15 @@ void run(const ElementwiseProgram& program, const View* const* outputs, const Vi
   join_axes(plan);
   cut_tiles(plan, program.tile);
   choose_access(plan);
-  if (plan.num_buffers == 0 && program.num_temporaries + program.num_constants == 0 &&
-      plan.rank > 0 && plan.extents[plan.rank - 1] > program.tile) {
+  // A block reads no more than its length of a single value.
+  const bool has_long_tiles =
+      program.is_one_block
+          ? plan.num_moved == 0
+          : plan.num_buffers == 0 && program.num_temporaries + program.num_constants == 0;
+  if (has_long_tiles && plan.rank > 0 && plan.extents[plan.rank - 1] > program.tile) {
     // Never more than one row, so that what was dense stays dense.
-    cut_tiles(plan, smaller(kDirectTile, plan.extents[plan.rank - 1]));
+    const int64_t tile = program.is_one_block ? kBlockTile : kDirectTile;
+    cut_tiles(plan, smaller(larger(tile, program.tile), plan.extents[plan.rank - 1]));
     choose_access(plan);
   }
 

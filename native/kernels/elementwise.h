@@ -135,6 +135,7 @@ struct ElementwiseProgram {
   const ProgramStep* steps;
   const int* last_read;     // per input: the last instruction that reads it
   const int* written;       // per output: the instruction that writes it
+  bool is_one_block;        // nothing passes through memory but inputs, constants and outputs
   std::int64_t tile;        // elements, a multiple of 64
   std::int64_t slot_bytes;  // of a tile buffer: room for `tile` elements of the widest register
   std::int64_t cost;        // of an element, in simple instructions

@@ -282,6 +282,7 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   make_constants(constants);
 
   program_.num_steps = static_cast<int>(steps_.size());
+  program_.is_one_block = steps_.size() == 1 && steps_.front().block != nullptr;
   program_.input_dtypes = input_dtypes_.data();
   program_.output_dtypes = output_dtypes_.data();
   program_.steps = steps_.data();
