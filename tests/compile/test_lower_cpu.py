@@ -175,3 +175,60 @@ def test_a_reshaped_copy_does_not_take_over_what_it_copies() -> None:
 
     x = lm.arange(6.0).reshape(2, 3)
     assert lm.compile(turned)(x).tolist() == turned(x).tolist()
+
+
+def heads_joined(stacked: Any) -> Any:
+    """(2, batch, heads, time, width) -> (batch, time, 2 * heads * width)."""
+    _, batch, heads, time, width = stacked.shape
+    return stacked.permute_dims((1, 3, 0, 2, 4)).reshape(batch, time, 2 * heads * width)
+
+
+def test_what_is_transposed_and_reshaped_is_computed_where_it_goes() -> None:
+    x, w = lm.random.normal((2, 3, 5, 4)), lm.random.normal((24, 7))
+
+    def joined(x: Any, w: Any) -> Any:
+        return heads_joined(lm.stack([x, x * 2.0])) @ w
+
+    _, plan = lowered(joined, x, w)
+    assert "reshape: step" not in hows(plan)
+    assert lm.compile(joined)(x, w).tolist() == joined(x, w).tolist()
+
+
+def test_what_lies_transposed_is_read_as_it_is() -> None:
+    x, w = lm.random.normal((2, 3, 5, 4)), lm.random.normal((24, 7))
+
+    def joined(x: Any, w: Any) -> Any:
+        stacked = lm.stack([x, x * 2.0])
+        doubled = stacked + stacked.exp()
+        return heads_joined(stacked) @ w, doubled.sum(), (doubled * 0.5).flip()
+
+    for now, then in zip(lm.compile(joined)(x, w), joined(x, w), strict=True):
+        assert now.tolist() == then.tolist()
+
+
+def test_a_transposed_result_is_dense() -> None:
+    x = lm.random.normal((2, 3, 5, 4))
+
+    def joined(x: Any) -> Any:
+        stacked = lm.stack([x, x * 2.0])
+        return heads_joined(stacked), stacked
+
+    together, stacked = lm.compile(joined)(x)
+    assert stacked.data.is_contiguous
+    assert together.tolist() == joined(x)[0].tolist()
+
+
+def test_attention_between_projections_copies_nothing() -> None:
+    w = lm.random.normal((8, 24), requires_grad=True)
+
+    def step(x: Any) -> Any:
+        batch, time, width = x.shape
+        q, k, v = (x @ w).reshape(batch, time, 3, 2, 4).permute_dims((2, 0, 3, 1, 4)).unstack()
+        mixed = lm.nn.functional.scaled_dot_product_attention(q, k, v)
+        y = mixed.permute_dims((0, 2, 1, 3)).reshape(batch, time, width)
+        return (y @ w[:, :8]).square().sum().backward()[w]
+
+    x = lm.random.normal((3, 5, 8))
+    _, plan = lowered(step, x)
+    assert "reshape: step" not in hows(plan)
+    assert lm.compile(step)(x).tolist() == step(x).tolist()

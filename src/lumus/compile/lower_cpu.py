@@ -211,7 +211,8 @@ class _Lowering:
             return slot
         slot = self._slot(["planned", spec.dtype.code, spec.shape, 0])
         self.places[var] = _Place(slot, layout)
-        block = self._dying_input(at, equation, var)
+        strides = self.known.strides.get(var)
+        block = self._dying_input(at, equation, var) if strides is None else None
         if block is None:
             block = len(self.first)
             self.first.append(at)
@@ -219,6 +220,9 @@ class _Lowering:
             self.block_slots.append([])
         self.block_of[var] = block
         self.block_slots[block].append(slot)
+        if strides is not None:
+            slot = self._slot(("view", slot, spec.dtype.code, 0, spec.shape, strides))
+            self.places[var] = _Place(slot, layout_of(spec.shape, strides))
         return slot
 
     def _fits(self, at: int, target: Var) -> bool:
@@ -232,6 +236,8 @@ class _Lowering:
             block = self.block_of.get(source)
             if block is None or source.spec is not var.spec or self.known.last_use[source] != at:
                 continue
+            if source in self.known.strides:
+                continue  # it lies in another way
             taken = any(self.block_of.get(other) == block for other in equation.outputs)
             if not taken and self.known.may_take_over(at, source):
                 return block

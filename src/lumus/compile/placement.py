@@ -31,6 +31,7 @@ class Placement:
             self.strides[capture.var] = tuple(capture.data.strides)
         self.layouts: dict[Var, Any] = {}
         self.views: dict[Var, Var] = {}
+        self._wanted = _wanted_strides(program)
         self.steps: list[Any] = [self._prepared(one) for one in program.equations]
         self.last_read = {var: at for at, one in enumerate(program.equations) for var in one.inputs}
         self.last_use = self._last_uses()
@@ -55,6 +56,9 @@ class Placement:
         step = device.prepare_step(kernel, inputs, outputs)
         if step is None:
             self.layouts.update(dict.fromkeys(equation.outputs, None))
+        elif step.takes_permuted_outputs:
+            wanted = {var: self._wanted[var] for var in equation.outputs if var in self._wanted}
+            self.strides.update(wanted)
         return step
 
     def _layout(self, var: Var) -> Any:
@@ -117,3 +121,28 @@ class Placement:
             if var is target:
                 return True
         return False
+
+
+def _wanted_strides(program: Program) -> dict[Var, Strides]:
+    """How values that the plan itself places should lie, if not dense in the order of their axes.
+
+    What is transposed and then reshaped is to lie as it is after that: the reshape, which would
+    copy it, is a view.
+    """
+    results = set(program.results())
+    turned = {
+        one.outputs[0]: one for one in program.equations if isinstance(one.kernel, kernels.Permute)
+    }
+    wanted: dict[Var, Strides] = {}
+    for one in program.equations:
+        turn = turned.get(one.inputs[0]) if isinstance(one.kernel, kernels.Reshape) else None
+        if turn is None:
+            continue
+        (source,), (var,) = turn.inputs, turn.outputs
+        moved = view_layouts(turn.kernel, layout_of(source.spec.shape))
+        assert moved is not None
+        if source in results or view_layouts(one.kernel, moved[0]) is not None:
+            continue
+        strides = dict(zip(turn.kernel.axes, layout_of(var.spec.shape).strides, strict=True))
+        wanted[source] = tuple([strides[axis] for axis in range(source.spec.ndim)])
+    return wanted
