@@ -8,7 +8,7 @@
 #include "bind/conversion.h"
 #include "bind/program.h"
 #include "bind/release.h"
-#include "executor/elementwise_steps.h"
+#include "executor/elementwise_step.h"
 #include "kernels/elementwise.h"
 #include "runtime/array.h"
 #include "runtime/elementwise_program.h"
@@ -254,15 +254,6 @@ class Program {
 
 Step* elementwise_step(const Program& program) { return new ElementwiseStep(program.compiled()); }
 
-Step* grouped_step(const Program& program, nb::list shapes) {
-  std::vector<GroupShape> groups;
-  for (nb::handle shape : shapes) {
-    groups.emplace_back();
-    groups.back().rank = read_integers(shape, groups.back().lengths);
-  }
-  return new GroupedStep(program.compiled(), std::move(groups));
-}
-
 }  // namespace
 
 const ElementwiseProgram& program_of(nb::handle program) {
@@ -288,5 +279,4 @@ void bind_elementwise(nb::module_& m) {
       .def("run_many", &Program::run_many)
       .def("run_into", &Program::run_into)
       .def("step", lumus::elementwise_step, nb::keep_alive<0, 1>());
-  m.def("grouped_step", lumus::grouped_step, nb::keep_alive<0, 1>());
 }
