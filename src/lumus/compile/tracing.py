@@ -15,6 +15,7 @@ from lumus.core.mode import MODE, Mode
 from lumus.core.record import Cut, Leaf
 from lumus.core.tensor import Tensor
 from lumus.core.tree import CONTAINERS, LEAF, Tree, put_together, take_apart
+from lumus.core.watch import Snapshot
 from lumus.errors import TraceError
 from lumus.trace.program import Program
 from lumus.trace.tracer import Guard, ProgramTracer
@@ -46,7 +47,8 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
         tracer.close()
     surroundings.settle()
     outside = Outside(tracer)
-    return Traced(program, tracer.guards, form, returned, surroundings, outside)
+    takes_leaves = outside.differentiates and any(node is not None for _, _, node in call.kinds)
+    return Traced(program, tracer.guards, form, returned, surroundings, outside, takes_leaves)
 
 
 class Traced:
@@ -60,6 +62,7 @@ class Traced:
         returned: list[Returned],
         surroundings: Surroundings,
         outside: Outside,
+        takes_leaves: bool,
     ) -> None:
         self.program = program
         self.guards = guards
@@ -67,13 +70,43 @@ class Traced:
         self.returned = returned
         self.surroundings = surroundings
         self.outside = outside
+        self._takes_leaves = takes_leaves
+        self._unwatched = [guard for guard in guards if guard.watch is None]
+        self._places = Snapshot()  # a change in one of them asks for a close look
+        for guard in guards:
+            if guard.watch is not None:
+                guard.watch(self._places)
+        outside.watch(self._places)
+        surroundings.watch(self._places)
+        self._seen: Snapshot | None = None  # the places when they were last looked at
+
+    def serves(self, tensors: Sequence[Tensor[Any]]) -> bool:
+        """Whether the program holds for a call of its kind with these tensors."""
+        if self.difference() is not None:
+            return False
+        return not self._takes_leaves or not self.outside.has_joint_leaf(tensors)
 
     def difference(self) -> str | None:
         """What has changed in Python since the trace; None if nothing that matters."""
-        for what, read, value in self.guards:
-            now = read()
-            if now != value:
-                return f"{what}: {value!r} -> {now!r}"
+        for guard in self._unwatched:
+            found = guard.difference()
+            if found is not None:
+                return found
+        seen = self._seen
+        if seen is not None and seen.holds():
+            return None
+        now = self._places.retaken()  # before the look, so that no later change can be missed
+        found = self._difference()
+        if found is None:
+            self._seen = now
+        return found
+
+    def _difference(self) -> str | None:
+        """The same, with a close look at everything."""
+        for guard in self.guards:
+            found = guard.difference()
+            if found is not None:
+                return found
         return self.outside.difference() or self.surroundings.difference()
 
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lumus.core.record import Node, Record
     from lumus.core.spec import Spec
     from lumus.core.tensor import Tensor
+    from lumus.core.watch import Snapshot
 
 
 class Interpreter:
@@ -82,8 +83,14 @@ class Tracer(Interpreter, ABC):
         """The data of an input that Python computes at each call."""
 
     @abstractmethod
-    def guard(self, what: str, read: Callable[[], Any]) -> Any:
-        """What `read` returns now; the program holds as long as it returns the same."""
+    def guard(
+        self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None] | None = None
+    ) -> Any:
+        """What `read` returns now; the program holds as long as it returns the same.
+
+        `watch` adds the places that it depends on to a snapshot: it is asked again when they
+        change. Without, it is asked at each call.
+        """
 
     @abstractmethod
     def recorded(self, node: Node) -> None:

@@ -88,6 +88,11 @@ def static(value: Any) -> StaticLeaf:
     return StaticLeaf((kind, id(value)), value)  # which keeps it alive, so the id is its own
 
 
+def is_lasting(tree: Tree) -> bool:
+    """Whether a form is that of a value which, as long as it is the same object, has that form."""
+    return isinstance(tree, StaticLeaf) and not isinstance(tree.value, set | np.ndarray)
+
+
 def put_together(tree: Tree, next_tensor: Callable[[], Any]) -> Any:
     """The value of that form with new tensors, asked for from left to right."""
     if tree is LEAF:
