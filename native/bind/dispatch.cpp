@@ -238,11 +238,25 @@ PyMethodDef apply_definition = {
     METH_FASTCALL | METH_KEYWORDS,
     "apply(name, *inputs, **attrs)\n--\n\nRuns an op by name; see lumus.core.dispatch."};
 
+PyObject* new_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3) {
+    PyErr_SetString(PyExc_TypeError, "new_tensor: takes data, a spec, and an origin if any");
+    return nullptr;
+  }
+  return tensor_class.make(args[0], args[1], count == 3 ? args[2] : Py_None);
+}
+
+PyMethodDef new_tensor_definition = {
+    "new_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(new_tensor)),
+    METH_FASTCALL,
+    "new_tensor(data, spec, origin=None, /)\n--\n\nMakes a tensor; see lumus.core.construct."};
+
 }  // namespace
 }  // namespace lumus
 
 void bind_dispatch(nb::module_& m) {
   m.attr("apply") = nb::steal(PyCFunction_New(&lumus::apply_definition, nullptr));
+  m.attr("new_tensor") = nb::steal(PyCFunction_New(&lumus::new_tensor_definition, nullptr));
   m.def("bind_dispatch", [](nb::dict parts) { lumus::dispatch.bind(parts); });
   m.def("forget_plans", [] { lumus::dispatch.forget(); });
 }

@@ -189,6 +189,21 @@ class Snapshot {
   bool is_readable_ = true;  // all of them
 };
 
+// Whether dicts have equal values under a key, which each has.
+bool agree(nb::list dicts, nb::str key) {
+  PyObject* first = nullptr;
+  for (nb::handle dict : dicts) {
+    PyObject* const value =
+        PyDict_Check(dict.ptr()) ? PyDict_GetItemWithError(dict.ptr(), key.ptr()) : nullptr;
+    if (!value) throw nb::key_error(nb::cast<const char*>(key));
+    if (!first) first = value;
+    const int is_equal = PyObject_RichCompareBool(value, first, Py_EQ);
+    if (is_equal < 0) throw nb::python_error();
+    if (!is_equal) return false;
+  }
+  return true;
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   return nb::inst_ready(self) ? nb::inst_ptr<Snapshot>(self)->traverse(visit, arg) : 0;
@@ -210,6 +225,7 @@ PyType_Slot snapshot_slots[] = {
 
 void bind_snapshot(nb::module_& m) {
   using lumus::Snapshot;
+  m.def("agree", lumus::agree);
   nb::class_<Snapshot>(m, "Snapshot", nb::type_slots(lumus::snapshot_slots), nb::is_final())
       .def(nb::init<>())
       .def("add_attribute", &Snapshot::add_attribute)

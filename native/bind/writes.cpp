@@ -76,6 +76,7 @@ class Writes {
   }
 
   static void note_one(const Array& array, const Write& write) {
+    if (array.storage->repeat_write(array.view, write.op.ptr(), write.site.ptr())) return;
     array.storage->note_write(array.view, write.op.inc_ref().ptr(), write.site.inc_ref().ptr(),
                               release_object);
   }

@@ -197,20 +197,24 @@ void Storage::note_write(const View& region, void* op, void* site, void (*releas
     }
   }
   std::unique_ptr<Journal::Entry> removed;
-  bool is_repeated;
   {
     std::lock_guard<std::mutex> guard(journal->mutex);
     const std::uint64_t version = version_.load(std::memory_order_relaxed) + 1;
-    is_repeated = journal->repeats(version, region, op, site);
-    if (!is_repeated) removed = journal->add(version, region, op, site, release);
+    removed = journal->add(version, region, op, site, release);
     version_.store(version, std::memory_order_release);
   }
   // Outside of the lock: giving back an object may run code that comes back here.
   if (removed) removed->give_back();
-  if (is_repeated) {
-    release(op);
-    release(site);
-  }
+}
+
+bool Storage::repeat_write(const View& region, const void* op, const void* site) {
+  Journal* const journal = journal_.load(std::memory_order_acquire);
+  if (!journal) return false;
+  std::lock_guard<std::mutex> guard(journal->mutex);
+  const std::uint64_t version = version_.load(std::memory_order_relaxed) + 1;
+  if (!journal->repeats(version, region, op, site)) return false;
+  version_.store(version, std::memory_order_release);
+  return true;
 }
 
 void Storage::rewind(std::uint64_t version) {

@@ -70,6 +70,8 @@ class Traced:
         self.returned = returned
         self.surroundings = surroundings
         self.outside = outside
+        is_one = form is LEAF and returned[0].is_computed
+        self._only = returned[0] if is_one else None  # the result, of a function that computes one
         self._takes_leaves = takes_leaves
         self._unwatched = [guard for guard in guards if guard.watch is None]
         self._places = Snapshot()  # a change in one of them asks for a close look
@@ -89,31 +91,31 @@ class Traced:
     def difference(self) -> str | None:
         """What has changed in Python since the trace; None if nothing that matters."""
         for guard in self._unwatched:
-            found = guard.difference()
-            if found is not None:
-                return found
+            now = guard.read()
+            if now != guard.value:
+                return guard.told(now)
         seen = self._seen
         if seen is not None and seen.holds():
             return None
-        now = self._places.retaken()  # before the look, so that no later change can be missed
-        found = self._difference()
+        places = self._places.retaken()  # before the look, so that no later change can be missed
+        found = self._close_difference()
         if found is None:
-            self._seen = now
+            self._seen = places
         return found
 
-    def _difference(self) -> str | None:
-        """The same, with a close look at everything."""
+    def _close_difference(self) -> str | None:
+        """The same, with a look at everything."""
         for guard in self.guards:
-            found = guard.difference()
-            if found is not None:
-                return found
+            now = guard.read()
+            if now != guard.value:
+                return guard.told(now)
         return self.outside.difference() or self.surroundings.difference()
 
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
         """What the function returns, made of the tensors of the call and what the plan computed."""
+        if self._only is not None:
+            return new_tensor(data[0], self._only.spec, self._only.cut)
         arrays = iter(data)
-        if self.form is LEAF:
-            return self.returned[0].tensor(tensors, arrays)
         made = iter([result.tensor(tensors, arrays) for result in self.returned])
         return put_together(self.form, made.__next__)
 
@@ -140,8 +142,7 @@ class Returned:
             return tensors[self.place]
         if self.outside is not None:
             return self.outside
-        made: Tensor[Any] = new_tensor(next(arrays), self.spec)
-        made.origin = self.cut
+        made: Tensor[Any] = new_tensor(next(arrays), self.spec, self.cut)
         return made
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from lumus import _native
@@ -51,10 +50,9 @@ class Variant:
         self.lowered = lowered
         self.used = next(_clock)  # when it ran last, in calls of all compiled functions
         self._run = lowered.executable.run
+        self._returned = traced.results
         # Inputs from Python lie in arrays of the plan: one call at a time.
-        self._turn: AbstractContextManager[Any] = (
-            threading.RLock() if lowered.hosts else nullcontext()
-        )
+        self._turn = threading.RLock()
         self._hosts = [(host.source.values, array) for host, array in lowered.hosts]
         self._commits = [host.source.commit for host, _ in lowered.hosts]
         self._writes = _writes_of(traced.program) if traced.program.writes else None
@@ -65,26 +63,27 @@ class Variant:
             data = [tensor.data for tensor in tensors]
         if self._writes is not None and self._writes.meet(data):
             raise self._shared_memory(data)
-        with self._turn:
-            for values, array in self._hosts:
-                _native.set_numbers(array, values())
-            results = self._results_of(data)
-            for commit in self._commits:
-                commit()
-        if self._writes is not None:
-            self._writes.note(data)
-        self.info.num_calls += 1
-        self.used = next(_clock)
-        return self.traced.results(tensors, results)
-
-    def _results_of(self, data: list[Any]) -> list[Any]:
         try:
-            results: list[Any] = self._run(data)
+            results: list[Any] = self._run_hosted(data) if self._hosts else self._run(data)
         except _native.IndexOutOfRange as error:
             raise index_error(self.info.name, error) from None
         except MemoryError:
             spec = self.traced.program.equations[-1].outputs[0].spec
             raise out_of_memory(self.info.name, spec) from None
+        if self._writes is not None:
+            self._writes.note(data)
+        self.info.num_calls += 1
+        self.used = next(_clock)
+        return self._returned(tensors, results)
+
+    def _run_hosted(self, data: list[Any]) -> list[Any]:
+        """Runs the plan with the numbers that Python gives."""
+        with self._turn:
+            for values, array in self._hosts:
+                _native.set_numbers(array, values())
+            results: list[Any] = self._run(data)
+            for commit in self._commits:
+                commit()
         return results
 
     def _shared_memory(self, data: list[Any]) -> TraceError:

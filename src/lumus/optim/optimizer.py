@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from lumus import _native
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import no_grad
 from lumus.core.construct import new_tensor
@@ -69,7 +70,7 @@ class StepNumbers:
 
     def is_common(self) -> bool:
         """Whether the parameters have made as many steps as each other."""
-        return len({state["step"] for state in self.states}) <= 1
+        return _native.agree(self.states, "step")
 
     def values(self) -> tuple[float, ...]:
         """The numbers of the next step."""

@@ -32,10 +32,9 @@ class Guard:
     value: Any
     watch: Callable[[Snapshot], None] | None
 
-    def difference(self) -> str | None:
-        """What has changed since, in words; None if nothing has."""
-        now = self.read()
-        return None if now == self.value else f"{self.what}: {self.value!r} -> {now!r}"
+    def told(self, now: Any) -> str:
+        """That it is another now, in words."""
+        return f"{self.what}: {self.value!r} -> {now!r}"
 
 
 class _Captured:
