@@ -104,7 +104,16 @@ class Tracer(Interpreter, ABC):
 class Mode:
     """What `apply` needs to know of its context. Immutable."""
 
-    __slots__ = ("derives", "interpreter", "notes_cuts", "outer", "records", "tracer", "tracks")
+    __slots__ = (
+        "_within",
+        "derives",
+        "interpreter",
+        "notes_cuts",
+        "outer",
+        "records",
+        "tracer",
+        "tracks",
+    )
 
     def __init__(
         self,
@@ -124,6 +133,8 @@ class Mode:
         self.tracks = records or notes_cuts
         # The interpreter, if it traces.
         self.tracer = interpreter if isinstance(interpreter, Tracer) else None
+        # Modes within the outermost one, which lives as long as the process, are made once.
+        self._within: dict[tuple[bool, bool], Mode] | None = {} if outer is interpreter is None else None
 
     @property
     def has_values(self) -> bool:
@@ -132,7 +143,13 @@ class Mode:
 
     def with_(self, *, records: bool, notes_cuts: bool) -> Mode:
         """The same interpreter with recording set otherwise."""
-        return Mode(records, notes_cuts, self.interpreter, self, derives=self.derives)
+        known = None if self._within is None else self._within.get((records, notes_cuts))
+        if known is not None:
+            return known
+        made = Mode(records, notes_cuts, self.interpreter, self, derives=self.derives)
+        if self._within is not None:
+            self._within[records, notes_cuts] = made
+        return made
 
     def deriving(self) -> Mode:
         """The same interpreter, recording for the derivative of the function that runs."""
