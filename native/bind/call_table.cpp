@@ -88,8 +88,10 @@ class CallTable {
   nb::object find(nb::tuple args, nb::dict kwargs, bool records) const {
     for (const Entry& entry : entries_) {
       if (!entry.serves(args, kwargs, records)) continue;
+      // Held: what is made below may set off a collection, which may lead back here.
+      const nb::object target = entry.target;
       const bool is_plain = entry.names.empty() && !entry.has_values;
-      return nb::make_tuple(entry.target, is_plain ? args : tensors_of(entry, args, kwargs));
+      return nb::make_tuple(target, is_plain ? args : tensors_of(args, kwargs));
     }
     return nb::none();
   }
@@ -141,14 +143,13 @@ class CallTable {
     return true;
   }
 
-  static nb::tuple tensors_of(const Entry& entry, nb::tuple args, nb::dict kwargs) {
+  static nb::tuple tensors_of(nb::tuple args, nb::dict kwargs) {
     nb::list tensors;
-    auto part = entry.parts.begin();
     for (nb::handle argument : args) {
-      if ((part++)->is_tensor) tensors.append(argument);
+      if (tensor_class.has(argument.ptr())) tensors.append(argument);
     }
     for (const auto& [name, argument] : kwargs) {
-      if ((part++)->is_tensor) tensors.append(argument);
+      if (tensor_class.has(argument.ptr())) tensors.append(argument);
     }
     return nb::tuple(tensors);
   }

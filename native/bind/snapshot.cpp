@@ -33,6 +33,8 @@ class Snapshot {
       place.kind = PlaceKind::of_class;
     } else if (is_slot(place.owner, place.name, &place.slot)) {
       place.kind = PlaceKind::slot;
+    } else if (!has_plain_dict(place.owner)) {
+      is_readable_ = false;
     }
     add(std::move(place));
   }
@@ -85,6 +87,13 @@ class Snapshot {
     if (descriptor.is_valid()) return find_slot(descriptor, slot);
     PyErr_Clear();
     return false;
+  }
+
+  // False for objects that give another dict than the one they have, or none.
+  static bool has_plain_dict(nb::handle owner) {
+    const nb::object own = nb::steal(PyObject_GenericGetDict(owner.ptr(), nullptr));
+    if (!own.is_valid()) PyErr_Clear();
+    return own.is_valid() && own.is(nb::getattr(owner, "__dict__", nb::none()));
   }
 
   void add(Place place) {

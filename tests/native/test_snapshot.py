@@ -1,6 +1,7 @@
 """Snapshots of places in Python objects: another object is noticed, the same one is not."""
 
 import gc
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -64,6 +65,19 @@ def test_attributes_of_another_dict_are_noticed() -> None:
     check_place(
         lambda one: one.add_attribute(owner, "value"), lambda: setattr(owner, "__dict__", other)
     )
+
+
+def test_attributes_of_objects_that_give_another_dict_are_never_known() -> None:
+    class Proxy:
+        @property
+        def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+            return {"value": 1.5}
+
+    for owner in (Proxy(), threading.local()):
+        snapshot = Snapshot()
+        snapshot.add_attribute(owner, "value")
+        assert not snapshot.holds()
+        assert not snapshot.retaken().holds()
 
 
 def test_items_of_dicts() -> None:

@@ -134,7 +134,8 @@ class Mode:
         # The interpreter, if it traces.
         self.tracer = interpreter if isinstance(interpreter, Tracer) else None
         # Modes within the outermost one, which lives as long as the process, are made once.
-        self._within: dict[tuple[bool, bool], Mode] | None = {} if outer is interpreter is None else None
+        is_outermost = outer is None and interpreter is None
+        self._within: dict[tuple[bool, bool], Mode] | None = {} if is_outermost else None
 
     @property
     def has_values(self) -> bool:
