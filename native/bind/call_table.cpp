@@ -1,6 +1,6 @@
 // Which variant of a compiled function serves a call, found by what the arguments are: for dense
-// tensors and plain values, as nearly all calls have. Calls that are not found are looked at in
-// Python.
+// tensors and values, alone or in lists, tuples and dicts, as nearly all calls have. Calls that are
+// not found are looked at in Python.
 #include <nanobind/nanobind.h>
 
 #include <cstring>
@@ -15,13 +15,43 @@ namespace nb = nanobind;
 namespace lumus {
 namespace {
 
+enum class PartKind : std::uint8_t { tensor, value, list, tuple, dict };
+
 // What a program depends on of an argument: of a tensor its spec, and the class of its node if it
-// is recorded; of another value, itself.
+// is recorded; of a container its form and items; of another value, itself.
 struct Part {
-  bool is_tensor = false;
-  nb::object value;  // or the spec
-  nb::object node_class;
+  PartKind kind = PartKind::value;
+  nb::object value = {};  // or the spec
+  nb::object node_class = {};
+  std::vector<nb::object> keys = {};  // of a dict
+  std::vector<Part> items = {};
 };
+
+PartKind kind_of(PyObject* argument) {
+  if (tensor_class.has(argument)) return PartKind::tensor;
+  if (PyList_CheckExact(argument)) return PartKind::list;
+  if (PyTuple_CheckExact(argument)) return PartKind::tuple;
+  return PyDict_CheckExact(argument) ? PartKind::dict : PartKind::value;
+}
+
+// visit(item) for the items of a container, from left to right, until it gives false.
+template <class Visit>
+bool each_item(PyObject* container, PartKind kind, const Visit& visit) {
+  if (kind == PartKind::dict) {
+    PyObject *key, *item;
+    for (Py_ssize_t at = 0; PyDict_Next(container, &at, &key, &item);) {
+      if (!visit(item)) return false;
+    }
+    return true;
+  }
+  const bool is_list = kind == PartKind::list;
+  for (Py_ssize_t at = 0; at < Py_SIZE(container); ++at) {
+    if (!visit(is_list ? PyList_GET_ITEM(container, at) : PyTuple_GET_ITEM(container, at))) {
+      return false;
+    }
+  }
+  return true;
+}
 
 // Null for a tensor off the graph.
 PyObject* node_class_of(PyObject* tensor, bool records) {
@@ -50,35 +80,90 @@ bool is_same(PyObject* one, PyObject* other) {
   return false;
 }
 
+bool fits(const Part& part, PyObject* argument, bool records);
+
+bool fits_keys(const Part& part, PyObject* dict) {
+  PyObject *key, *item;
+  Py_ssize_t at = 0;
+  for (const nb::object& known : part.keys) {
+    if (!PyDict_Next(dict, &at, &key, &item) || !is_same(known.ptr(), key)) return false;
+  }
+  return true;
+}
+
+bool fits_items(const Part& part, PyObject* container, bool records) {
+  const bool is_dict = part.kind == PartKind::dict;
+  const Py_ssize_t count = is_dict ? PyDict_GET_SIZE(container) : Py_SIZE(container);
+  if (count != static_cast<Py_ssize_t>(part.items.size())) return false;
+  if (is_dict && !fits_keys(part, container)) return false;
+  auto known = part.items.begin();
+  return each_item(container, part.kind,
+                   [&](PyObject* item) { return fits(*known++, item, records); });
+}
+
 bool fits(const Part& part, PyObject* argument, bool records) {
-  if (!part.is_tensor) return is_same(part.value.ptr(), argument);
-  return tensor_class.has(argument) && tensor_class.spec.get(argument) == part.value.ptr() &&
+  if (part.kind == PartKind::value) return is_same(part.value.ptr(), argument);
+  if (part.kind != kind_of(argument)) return false;
+  if (part.kind != PartKind::tensor) return fits_items(part, argument, records);
+  return tensor_class.spec.get(argument) == part.value.ptr() &&
          node_class_of(argument, records) == part.node_class.ptr() && is_dense(argument);
+}
+
+// False for a tensor that is not dense.
+bool read_part(PyObject* argument, bool records, Part* part) {
+  part->kind = kind_of(argument);
+  if (part->kind == PartKind::value) {
+    part->value = nb::borrow(argument);
+    return true;
+  }
+  if (part->kind == PartKind::tensor) {
+    part->value = nb::borrow(tensor_class.spec.get(argument));
+    part->node_class = nb::borrow(node_class_of(argument, records));
+    return is_dense(argument);
+  }
+  if (part->kind == PartKind::dict) {
+    PyObject *key, *item;
+    for (Py_ssize_t at = 0; PyDict_Next(argument, &at, &key, &item);) {
+      part->keys.push_back(nb::borrow(key));
+    }
+  }
+  return each_item(argument, part->kind, [&](PyObject* item) {
+    part->items.emplace_back();
+    return read_part(item, records, &part->items.back());
+  });
+}
+
+void add_tensors(PyObject* argument, std::vector<nb::object>* tensors) {
+  const PartKind kind = kind_of(argument);
+  if (kind == PartKind::tensor) {
+    tensors->push_back(nb::borrow(argument));
+  } else if (kind != PartKind::value) {
+    each_item(argument, kind, [&](PyObject* item) {
+      add_tensors(item, tensors);
+      return true;
+    });
+  }
+}
+
+int visit_part(const Part& part, visitproc visit, void* arg) {
+  Py_VISIT(part.value.ptr());
+  for (const nb::object& key : part.keys) Py_VISIT(key.ptr());
+  for (const Part& item : part.items) {
+    if (const int stopped = visit_part(item, visit, arg)) return stopped;
+  }
+  return 0;
 }
 
 // A kind of call, and what serves it.
 struct Entry {
   bool records;
-  std::vector<Part> parts;  // of the arguments, those by name last
-  std::vector<nb::object> names;
+  Part args, kwargs;
   nb::object target;
-  bool has_values = false;  // besides tensors
+  bool is_plain;  // tensors by position alone
 
-  bool serves(nb::tuple args, nb::dict kwargs, bool with_records) const {
-    const std::size_t num_args = args.size();
-    if (records != with_records || names.size() != kwargs.size()) return false;
-    if (parts.size() != num_args + names.size()) return false;
-    for (std::size_t at = 0; at < num_args; ++at) {
-      PyObject* const argument = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(at));
-      if (!fits(parts[at], argument, records)) return false;
-    }
-    PyObject *name, *argument;
-    Py_ssize_t position = 0;
-    for (std::size_t at = 0; PyDict_Next(kwargs.ptr(), &position, &name, &argument); ++at) {
-      if (!is_same(names[at].ptr(), name)) return false;
-      if (!fits(parts[num_args + at], argument, records)) return false;
-    }
-    return true;
+  bool serves(nb::tuple given, nb::dict named, bool with_records) const {
+    return records == with_records && fits_items(args, given.ptr(), records) &&
+           fits_items(kwargs, named.ptr(), records);
   }
 };
 
@@ -90,8 +175,7 @@ class CallTable {
       if (!entry.serves(args, kwargs, records)) continue;
       // Held: what is made below may set off a collection, which may lead back here.
       const nb::object target = entry.target;
-      const bool is_plain = entry.names.empty() && !entry.has_values;
-      return nb::make_tuple(target, is_plain ? args : tensors_of(args, kwargs));
+      return nb::make_tuple(target, entry.is_plain ? args : tensors_of(args, kwargs));
     }
     return nb::none();
   }
@@ -103,13 +187,11 @@ class CallTable {
       const nb::object gone = std::exchange(entry.target, std::move(target));
       return;
     }
-    Entry entry{records, {}, {}, std::move(target)};
-    for (nb::handle argument : args) {
-      if (!add_part(entry, argument)) return;
-    }
-    for (const auto& [name, argument] : kwargs) {
-      entry.names.push_back(nb::borrow(name));
-      if (!add_part(entry, argument)) return;
+    Entry entry{records, {}, {}, std::move(target), kwargs.size() == 0};
+    if (!read_part(args.ptr(), records, &entry.args)) return;
+    if (!read_part(kwargs.ptr(), records, &entry.kwargs)) return;
+    for (const Part& part : entry.args.items) {
+      entry.is_plain = entry.is_plain && part.kind == PartKind::tensor;
     }
     entries_.push_back(std::move(entry));
   }
@@ -122,36 +204,24 @@ class CallTable {
   int traverse(visitproc visit, void* arg) const {
     for (const Entry& entry : entries_) {
       Py_VISIT(entry.target.ptr());
-      for (const Part& part : entry.parts) Py_VISIT(part.value.ptr());
+      for (const Part* part : {&entry.args, &entry.kwargs}) {
+        if (const int stopped = visit_part(*part, visit, arg)) return stopped;
+      }
     }
     return 0;
   }
 
  private:
-  static bool add_part(Entry& entry, nb::handle argument) {
-    Part part;
-    part.is_tensor = tensor_class.has(argument.ptr());
-    part.value =
-        nb::borrow(part.is_tensor ? tensor_class.spec.get(argument.ptr()) : argument.ptr());
-    if (part.is_tensor) {
-      if (!is_dense(argument.ptr())) return false;
-      part.node_class = nb::borrow(node_class_of(argument.ptr(), entry.records));
-    } else {
-      entry.has_values = true;
-    }
-    entry.parts.push_back(std::move(part));
-    return true;
-  }
-
   static nb::tuple tensors_of(nb::tuple args, nb::dict kwargs) {
-    nb::list tensors;
-    for (nb::handle argument : args) {
-      if (tensor_class.has(argument.ptr())) tensors.append(argument);
+    std::vector<nb::object> tensors;
+    add_tensors(args.ptr(), &tensors);
+    add_tensors(kwargs.ptr(), &tensors);
+    nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+    if (!tuple.is_valid()) throw nb::python_error();
+    for (std::size_t at = 0; at < tensors.size(); ++at) {
+      PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(at), tensors[at].release().ptr());
     }
-    for (const auto& [name, argument] : kwargs) {
-      if (tensor_class.has(argument.ptr())) tensors.append(argument);
-    }
-    return nb::tuple(tensors);
+    return nb::borrow<nb::tuple>(tuple);
   }
 
   std::vector<Entry> entries_;

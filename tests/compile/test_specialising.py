@@ -125,6 +125,23 @@ def test_recording_and_leaves_among_the_arguments_are_programs_of_their_own() ->
     assert len(compiled.cache_info().variants) == 3
 
 
+def test_batches_in_containers_are_told_apart_at_any_call() -> None:
+    @lm.compile
+    def summed(batch: Any) -> Any:
+        total = batch["x"] * batch["scale"]
+        for one in batch["more"]:
+            total = total + one
+        return total
+
+    x, y = lm.ones((2,)), lm.full((2,), 3.0)
+    for _ in range(3):
+        assert summed({"x": x, "scale": 2.0, "more": []}).tolist() == [2.0, 2.0]
+        assert summed({"x": y, "scale": 2.0, "more": [x]}).tolist() == [7.0, 7.0]
+        assert summed({"x": y, "scale": 5.0, "more": [x]}).tolist() == [16.0, 16.0]
+        assert summed({"x": x, "scale": 2.0, "more": (y,)}).tolist() == [5.0, 5.0]
+    assert [one.num_calls for one in summed.cache_info().variants] == [3, 3, 3, 3]
+
+
 def test_arguments_by_name_are_found_again_in_any_order() -> None:
     compiled = lm.compile(lambda x, y, scale=1.0: (x - y) * scale)
     x, y = lm.tensor([5.0, 3.0]), lm.tensor([1.0, 1.0])

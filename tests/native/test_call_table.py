@@ -85,6 +85,29 @@ def test_arguments_by_name_come_in_their_order() -> None:
     assert found((X,), {}, x=X) is None
 
 
+def test_containers_are_compared_item_by_item() -> None:
+    y = lm.zeros((2, 3))
+    batch = {"ids": X, "pair": (y, [3, "text"])}
+    assert found((batch, X), {}, {"ids": y, "pair": (X, [3, "text"])}, X) == ("target", (y, X, X))
+    for other in (
+        {"ids": y, "pair": (X, [4, "text"])},
+        {"ids": y, "pair": (X, (3, "text"))},
+        {"ids": y, "pair": (X, [3])},
+        {"ids": y, "pair": (X, [3, "text", None])},
+        {"ids": y},
+        {"pair": (X, [3, "text"]), "ids": y},
+        {"ids": y, "pairs": (X, [3, "text"])},
+        {"ids": y.T, "pair": (X, [3, "text"])},
+        [("ids", y)],
+        y,
+    ):
+        assert found((batch, X), {}, other, X) is None
+    assert found(([],), {}, []) == ("target", ())
+    assert found(([],), {}, ()) is None
+    assert found((), {"batch": [X]}, batch=[y]) == ("target", (y,))
+    assert found(([X.T],), {}, [X.T]) is None
+
+
 def test_what_is_put_last_is_found() -> None:
     table = _native.CallTable()
     table.put((X,), {}, True, "first")

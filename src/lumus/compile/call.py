@@ -9,7 +9,7 @@ from typing import Any
 
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
-from lumus.core.tree import LEAF, Branch, StaticLeaf, Tree, is_lasting, take_apart
+from lumus.core.tree import Branch, StaticLeaf, Tree, take_apart
 
 
 class Call:
@@ -60,12 +60,6 @@ class Call:
             f"{label}: {tensor.spec!r}"
             for label, tensor in zip(self.labels(), self.tensors, strict=True)
         )
-
-
-def is_plain(arguments: Branch) -> bool:
-    """Whether arguments are tensors and values that cannot change, and no containers."""
-    args, kwargs = arguments.items
-    return all(item is LEAF or is_lasting(item) for item in (*args.items, *kwargs.items))
 
 
 def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, type[Any] | None]:

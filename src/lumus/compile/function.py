@@ -13,7 +13,7 @@ from types import MethodType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from lumus import _native
-from lumus.compile.call import Call, has_parameter, is_plain
+from lumus.compile.call import Call, has_parameter
 from lumus.compile.files import write_program
 from lumus.compile.freeze import freeze as frozen_values
 from lumus.compile.lower_cpu import lower
@@ -26,6 +26,7 @@ from lumus.core.argument import flag
 from lumus.core.broadcast import integer
 from lumus.core.frozen import frozen
 from lumus.core.mode import MODE
+from lumus.core.tree import is_simple
 from lumus.errors import ArgumentError, TraceError
 from lumus.io.tensors import PathLike
 from lumus.trace.program import Program
@@ -55,7 +56,7 @@ class CompiledFunction(Generic[P, R]):
         self._sizes = Sizes(options.dynamic)
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
-        self._calls = _native.CallTable()  # the last variant of each kind of plain calls
+        self._calls = _native.CallTable()  # the last variant of each kind of simple calls
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
@@ -71,7 +72,7 @@ class CompiledFunction(Generic[P, R]):
         call = self._call(args, kwargs)
         variant = self._variant(call)
         cast("Traced", variant.traced).outside.check_leaves(call, self.name)
-        if is_plain(call.tree):
+        if is_simple(call.tree):
             self._calls.put(args, kwargs, call.records, variant)
         return cast("R", variant.run(call.tensors))
 

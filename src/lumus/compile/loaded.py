@@ -8,7 +8,6 @@ from typing import Any
 
 from lumus import _native
 from lumus.autograd.backward import compiled_cut
-from lumus.compile.call import is_plain
 from lumus.compile.files import read_program
 from lumus.compile.freeze import freeze
 from lumus.compile.lower_cpu import Lowered, lower, spec_strides
@@ -21,7 +20,7 @@ from lumus.core.device import Device, device_named, out_of_memory
 from lumus.core.mode import MODE, eagerly
 from lumus.core.record import Cut
 from lumus.core.tensor import Tensor
-from lumus.core.tree import LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
+from lumus.core.tree import LEAF, Branch, StaticLeaf, Tree, is_simple, put_together, take_apart
 from lumus.core.write import check_writable
 from lumus.errors import ArgumentError, DTypeError, GradientError, ShapeError, TraceError
 from lumus.io.tensors import PathLike
@@ -53,7 +52,7 @@ class LoadedProgram:
         self.saved = saved
         self._writes = [written.get(var) for var in saved.program.inputs]
         self._calls = _native.CallTable()  # calls that need no check
-        self._is_plain = is_plain(saved.arguments) and not any(self._writes)
+        self._is_simple = is_simple(saved.arguments) and not any(self._writes)
         lowered = _lowered(self.optimised)
         info = VariantInfo(self.name, (self._signature(),), "loaded")
         self._variant = Variant(saved.arguments, _Form(saved), lowered, info)
@@ -80,7 +79,7 @@ class LoadedProgram:
                 op=self.name,
             )
         data = [self._checked(place, tensor) for place, tensor in enumerate(tensors)]
-        if self._is_plain:
+        if self._is_simple:
             self._calls.put(args, self._in_order(kwargs), False, self._variant)
         return self._variant.run(tensors, data)
 
