@@ -59,14 +59,6 @@ class Snapshot {
     return true;
   }
 
-  Snapshot retaken() const {
-    Snapshot now;
-    now.is_readable_ = is_readable_;
-    now.places_.reserve(places_.size());
-    for (const Place& place : places_) now.add(place);
-    return now;
-  }
-
   int traverse(visitproc visit, void* arg) const {
     for (const Place& place : places_) {
       Py_VISIT(place.owner.ptr());
@@ -241,6 +233,5 @@ void bind_snapshot(nb::module_& m) {
       .def("add_item", &Snapshot::add_item)
       .def("add_cell", &Snapshot::add_cell)
       .def("add_items", &Snapshot::add_items)
-      .def("holds", &Snapshot::holds)
-      .def("retaken", &Snapshot::retaken);
+      .def("holds", &Snapshot::holds);
 }

@@ -127,6 +127,21 @@ def test_settings_of_optimizers_and_loaded_state() -> None:
     assert len(reasons(compiled)) == 3
 
 
+def test_options_of_optimizers_are_watched_in_the_dict_that_is_there() -> None:
+    w = lm.nn.Parameter(lm.tensor([1.0, -2.0]))
+    opt = lm.optim.SGD([w], lr=0.1)
+    compiled = lm.compile(lambda: opt.step((w * w).sum().backward()))
+    compiled()
+    opt.groups[0].options = dict(opt.groups[0].options)
+    compiled()
+    assert len(reasons(compiled)) == 1
+    opt.groups[0].options["weight_decay"] = 0.5
+    before = w.tolist()
+    compiled()
+    assert w.tolist() == pytest.approx([one - 0.1 * 2.5 * one for one in before])
+    assert len(reasons(compiled)) == 2
+
+
 def check_noticed(function: Any, change: Callable[[], Any]) -> None:
     """That a compiled function is traced again, with the values of eager, after a change."""
     compiled, x = lm.compile(function), lm.tensor([[1.0, -2.0]])

@@ -74,13 +74,7 @@ class Traced:
         self._only = returned[0] if is_one else None  # the result, of a function that computes one
         self._takes_leaves = takes_leaves
         self._unwatched = [guard for guard in guards if guard.watch is None]
-        self._places = Snapshot()  # a change in one of them asks for a close look
-        for guard in guards:
-            if guard.watch is not None:
-                guard.watch(self._places)
-        outside.watch(self._places)
-        surroundings.watch(self._places)
-        self._seen: Snapshot | None = None  # the places when they were last looked at
+        self._seen: Snapshot | None = None  # taken when all was looked at
 
     def serves(self, tensors: Sequence[Tensor[Any]]) -> bool:
         """Whether the program holds for a call of its kind with these tensors."""
@@ -97,11 +91,21 @@ class Traced:
         seen = self._seen
         if seen is not None and seen.holds():
             return None
-        places = self._places.retaken()  # before the look, so that no later change can be missed
+        seen = self._snapshot()  # before the look, so that no later change can be missed
         found = self._close_difference()
         if found is None:
-            self._seen = places
+            self._seen = seen
         return found
+
+    def _snapshot(self) -> Snapshot:
+        """The places on which the answer depends, but for what is read at each call."""
+        snapshot = Snapshot()
+        for guard in self.guards:
+            if guard.watch is not None:
+                guard.watch(snapshot)
+        self.outside.watch(snapshot)
+        self.surroundings.watch(snapshot)
+        return snapshot
 
     def _close_difference(self) -> str | None:
         """The same, with a look at everything."""

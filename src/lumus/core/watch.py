@@ -15,8 +15,7 @@ from lumus import _native
 Snapshot = _native.Snapshot
 """Places in Python objects, and the objects that stood there when it was taken.
 
-`holds` says whether the very same ones still do; `retaken` is one of the same places as they are
-now.
+`holds` says whether the very same ones still do.
 """
 
 

@@ -38,6 +38,10 @@ class Group:
         self.options = options
 
 
+MAX_OPTIONS = 1000
+"""How many options of a group are watched one by one."""
+
+
 class RuleOf:
     """Reads the rule of a group, which changes with its options; quick while they stay."""
 
@@ -57,7 +61,7 @@ class RuleOf:
     def watch(self, snapshot: Snapshot) -> None:
         """Adds the options to a snapshot."""
         snapshot.add_attribute(self._group, "options")
-        snapshot.add_items(self._group.options, len(self._group.options))
+        snapshot.add_items(self._group.options, MAX_OPTIONS)
 
 
 class StepNumbers:
