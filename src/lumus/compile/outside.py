@@ -41,7 +41,7 @@ class Outside:
 
     def has_joint_leaf(self, tensors: Iterable[Tensor[Any]]) -> bool:
         """Whether two of these tensors are one leaf, or one is a leaf used from outside."""
-        nodes = [one.origin[0] for one in tensors if one.origin.__class__ is tuple]
+        nodes = [one.origin[0] for one in tensors if isinstance(one.origin, tuple)]
         return len(set(nodes)) < len(nodes) or not self._leaves.isdisjoint(nodes)
 
     def check_leaves(self, call: Call, name: str) -> None:
