@@ -238,13 +238,6 @@ void note_write(const Array& array, nb::str op, nb::object site) {
   array.storage->note_write(array.view, op.release().ptr(), site.release().ptr(), release_object);
 }
 
-// Of a list of (array, op, call site).
-void note_writes(nb::list writes) {
-  for (nb::handle write : writes) {
-    note_write(nb::cast<const Array&>(write[0]), nb::borrow<nb::str>(write[1]), write[2]);
-  }
-}
-
 // Numbers in row-major order into a contiguous array of float64, float32 or int64.
 void set_numbers(const Array& array, nb::tuple numbers) {
   const View& view = array.view;
@@ -325,6 +318,5 @@ void bind_array(nb::module_& m) {
   m.def("arrays_overlap",
         [](const Array& a, const Array& b) { return views_overlap(a.view, b.view); });
   m.def("from_buffer", from_buffer);
-  m.def("note_writes", note_writes);
   m.def("set_numbers", set_numbers);
 }

@@ -10,36 +10,19 @@
 // plans. Kept signatures hold references to their keys, so an address cannot come to mean another
 // object. Used under the interpreter lock.
 #include <nanobind/nanobind.h>
-#include <structmember.h>
 
 #include <cstddef>
 #include <cstdint>
 
+#include "bind/tensor.h"
+
 namespace nb = nanobind;
 
 namespace lumus {
+
+TensorClass tensor_class;
+
 namespace {
-
-// Where a slot of a Python class lies in its instances.
-struct Slot {
-  Py_ssize_t offset = 0;
-
-  PyObject* get(PyObject* object) const {
-    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
-  }
-  // Fills a slot of a new object, which is empty.
-  void fill(PyObject* object, PyObject* value) const {
-    *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset) = Py_NewRef(value);
-  }
-};
-
-Slot slot_of(nb::handle cls, const char* name) {
-  nb::object descriptor = nb::getattr(cls, name);
-  if (!PyObject_TypeCheck(descriptor.ptr(), &PyMemberDescr_Type)) {
-    throw nb::type_error("a slot was expected");
-  }
-  return {reinterpret_cast<PyMemberDescrObject*>(descriptor.ptr())->d_member->offset};
-}
 
 struct Signature {
   PyObject* name;
@@ -64,7 +47,7 @@ class Dispatch {
  public:
   void bind(nb::dict parts) {
     forget();
-    tensor_class_ = take(parts, "tensor");
+    tensor_class.bind(parts["tensor"]);
     expression_class_ = take(parts, "expression");
     mode_variable_ = take(parts, "mode_variable");
     apply_any_ = take(parts, "apply_any");
@@ -73,9 +56,6 @@ class Dispatch {
     connect_ = take(parts, "connect");
     finish_ = take(parts, "finish");
     index_out_of_range_ = take(parts, "index_out_of_range");
-    data_ = slot_of(tensor_class_, "data");
-    spec_ = slot_of(tensor_class_, "spec");
-    origin_ = slot_of(tensor_class_, "origin");
     nb::object plan_class = nb::borrow(parts["plan"]);
     run_ = slot_of(plan_class, "run");
     output_ = slot_of(plan_class, "output");
@@ -100,7 +80,8 @@ class Dispatch {
     PyObject* const* inputs = args + 1;
     // A tensor without its slots is a mistake that is told in Python.
     for (Py_ssize_t at = 0; at < num_inputs; ++at) {
-      if (!is_tensor(inputs[at]) || !spec_.get(inputs[at]) || !data_.get(inputs[at])) {
+      if (!tensor_class.has(inputs[at]) || !tensor_class.spec.get(inputs[at]) ||
+          !tensor_class.data.get(inputs[at])) {
         return apply_any(args, count, keywords);
       }
     }
@@ -114,7 +95,7 @@ class Dispatch {
     if (!plan) return PyErr_Occurred() ? nullptr : apply_any(args, count, keywords);
 
     PyObject* data[kMaxInputs + 1] = {nullptr};
-    for (Py_ssize_t at = 0; at < num_inputs; ++at) data[at + 1] = data_.get(inputs[at]);
+    for (Py_ssize_t at = 0; at < num_inputs; ++at) data[at + 1] = tensor_class.data.get(inputs[at]);
     nb::object run = nb::borrow(run_.get(plan));  // the first run replaces it
     PyObject* result = PyObject_Vectorcall(
         run.ptr(), data + 1, static_cast<std::size_t>(num_inputs) | PY_VECTORCALL_ARGUMENTS_OFFSET,
@@ -128,16 +109,9 @@ class Dispatch {
       return apply_any(args, count, keywords);
     }
     if (PyTuple_CheckExact(result)) return finished(plan, inputs, num_inputs, result, mode);
-    PyTypeObject* type = as_type(tensor_class_);
-    PyObject* output = type->tp_alloc(type, 0);
-    if (!output) {
-      Py_DECREF(result);
-      return nullptr;
-    }
-    data_.fill(output, result);
+    PyObject* const output = tensor_class.make(result, output_.get(plan), Py_None);
     Py_DECREF(result);
-    spec_.fill(output, output_.get(plan));
-    origin_.fill(output, Py_None);
+    if (!output) return nullptr;
     if (tracks_.get(mode) == Py_True && is_on_graph(inputs, num_inputs) &&
         !connected(plan, inputs, num_inputs, output, mode)) {
       Py_DECREF(output);
@@ -159,11 +133,6 @@ class Dispatch {
   }
   static PyTypeObject* as_type(PyObject* cls) { return reinterpret_cast<PyTypeObject*>(cls); }
 
-  bool is_tensor(PyObject* object) const {
-    return Py_TYPE(object) == as_type(tensor_class_) ||
-           PyType_IsSubtype(Py_TYPE(object), as_type(tensor_class_));
-  }
-
   PyObject* apply_any(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
     return PyObject_Vectorcall(apply_any_, args, static_cast<std::size_t>(count), keywords);
   }
@@ -174,8 +143,8 @@ class Dispatch {
     PyObject* const first = num_keywords ? args[count] : nullptr;
     if (count <= 3 && (num_keywords == 0 ||
                        (num_keywords == 1 && Py_TYPE(first) == as_type(expression_class_)))) {
-      const Signature key{args[0], first, spec_.get(args[1]),
-                          count == 3 ? spec_.get(args[2]) : nullptr};
+      const Signature key{args[0], first, tensor_class.spec.get(args[1]),
+                          count == 3 ? tensor_class.spec.get(args[2]) : nullptr};
       return find(key, args, count, keywords);
     }
     // The same key as find_plan's.
@@ -183,7 +152,7 @@ class Dispatch {
     if (!key.is_valid()) return nullptr;
     PyTuple_SET_ITEM(key.ptr(), 0, Py_NewRef(args[0]));
     for (Py_ssize_t at = 1; at < count; ++at) {
-      PyTuple_SET_ITEM(key.ptr(), at, Py_NewRef(spec_.get(args[at])));
+      PyTuple_SET_ITEM(key.ptr(), at, Py_NewRef(tensor_class.spec.get(args[at])));
     }
     for (Py_ssize_t at = count; at < count + num_keywords; ++at) {
       PyTuple_SET_ITEM(key.ptr(), at, Py_NewRef(args[at]));
@@ -213,7 +182,7 @@ class Dispatch {
 
   bool is_on_graph(PyObject* const* inputs, Py_ssize_t num_inputs) const {
     for (Py_ssize_t at = 0; at < num_inputs; ++at) {
-      if (origin_.get(inputs[at]) != Py_None) return true;
+      if (tensor_class.origin.get(inputs[at]) != Py_None) return true;
     }
     return false;
   }
@@ -247,7 +216,6 @@ class Dispatch {
     return none != nullptr;
   }
 
-  PyObject* tensor_class_ = nullptr;
   PyObject* expression_class_ = nullptr;
   PyObject* mode_variable_ = nullptr;
   PyObject* apply_any_ = nullptr;
@@ -256,7 +224,7 @@ class Dispatch {
   PyObject* connect_ = nullptr;
   PyObject* finish_ = nullptr;
   PyObject* index_out_of_range_ = nullptr;
-  Slot data_, spec_, origin_, run_, output_, interpreter_, tracks_;
+  Slot run_, output_, interpreter_, tracks_;
   Entry entries_[kEntries];
 };
 Dispatch dispatch;
@@ -270,11 +238,25 @@ PyMethodDef apply_definition = {
     METH_FASTCALL | METH_KEYWORDS,
     "apply(name, *inputs, **attrs)\n--\n\nRuns an op by name; see lumus.core.dispatch."};
 
+PyObject* new_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count < 2 || count > 3) {
+    PyErr_SetString(PyExc_TypeError, "new_tensor: takes data, a spec, and an origin if any");
+    return nullptr;
+  }
+  return tensor_class.make(args[0], args[1], count == 3 ? args[2] : Py_None);
+}
+
+PyMethodDef new_tensor_definition = {
+    "new_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(new_tensor)),
+    METH_FASTCALL,
+    "new_tensor(data, spec, origin=None, /)\n--\n\nMakes a tensor; see lumus.core.construct."};
+
 }  // namespace
 }  // namespace lumus
 
 void bind_dispatch(nb::module_& m) {
   m.attr("apply") = nb::steal(PyCFunction_New(&lumus::apply_definition, nullptr));
+  m.attr("new_tensor") = nb::steal(PyCFunction_New(&lumus::new_tensor_definition, nullptr));
   m.def("bind_dispatch", [](nb::dict parts) { lumus::dispatch.bind(parts); });
   m.def("forget_plans", [] { lumus::dispatch.forget(); });
 }

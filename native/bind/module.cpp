@@ -12,6 +12,7 @@ namespace nb = nanobind;
 void bind_array(nb::module_& m);
 void bind_attention(nb::module_& m);
 void bind_call_site(nb::module_& m);
+void bind_call_table(nb::module_& m);
 void bind_convolution(nb::module_& m);
 void bind_copy(nb::module_& m);
 void bind_cross_entropy(nb::module_& m);
@@ -33,8 +34,10 @@ void bind_recurrent(nb::module_& m);
 void bind_reduce(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_scan(nb::module_& m);
+void bind_snapshot(nb::module_& m);
 void bind_sort(nb::module_& m);
 void bind_step(nb::module_& m);
+void bind_writes(nb::module_& m);
 
 NB_MODULE(_native, m) {
   std::string problem;
@@ -47,6 +50,7 @@ NB_MODULE(_native, m) {
   bind_array(m);
   bind_attention(m);
   bind_call_site(m);
+  bind_call_table(m);
   bind_convolution(m);
   bind_copy(m);
   bind_cross_entropy(m);
@@ -68,6 +72,8 @@ NB_MODULE(_native, m) {
   bind_reduce(m);
   bind_rows(m);
   bind_scan(m);
+  bind_snapshot(m);
   bind_sort(m);
   bind_step(m);
+  bind_writes(m);
 }

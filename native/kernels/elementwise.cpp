@@ -470,7 +470,7 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
 // False when it is not one.
 bool run_small(const ElementwiseProgram& program, const View* const* outputs,
                const View* const* inputs, int64_t count) {
-  constexpr int64_t kMaxCount = 512;  // where buffers are needed
+  constexpr int64_t kMaxCount = 1024;  // where buffers are needed
   constexpr int kMaxBuffers = 8;
   constexpr int64_t kBufferBytes = kMaxCount * 8;
   const int first_temporary = program.num_inputs + program.num_constants;

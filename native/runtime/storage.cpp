@@ -1,10 +1,13 @@
 #include "runtime/storage.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runtime/allocator.h"
+#include "runtime/array.h"
 #include "runtime/overlap.h"
 
 namespace lumus {
@@ -23,8 +26,10 @@ bool same_region(const View& a, const View& b) {
 
 class Journal {
  public:
+  // Writes of one op at one call site to one region, with no other between them.
   struct Entry {
-    std::uint64_t version;  // of the storage after the write
+    std::uint64_t first;  // versions of the storage after the first and the last of them
+    std::uint64_t last;
     View region;
     void* op;
     void* site;
@@ -37,25 +42,42 @@ class Journal {
   };
 
   ~Journal() {
-    for (const Entry& entry : entries_) entry.give_back();
+    for (const auto& entry : entries_) entry->give_back();
   }
 
-  void add(const Entry& entry) { entries_.push_back(entry); }
-
-  // Makes room for one more entry; true and the entry to give back when one had to leave.
-  bool make_room(Entry* removed) {
-    if (entries_.size() < kCapacity) return false;
-    auto victim = choose_victim();
-    *removed = *victim;
-    entries_.erase(victim);
+  // True when the newest entry takes in the write that makes `version`.
+  bool repeats(std::uint64_t version, const View& region, const void* op, const void* site) {
+    if (entries_.empty()) return false;
+    Entry& newest = *entries_.back();
+    if (newest.op != op || newest.site != site || !same_region(newest.region, region)) return false;
+    newest.last = version;
     return true;
   }
 
-  void remove_after(std::uint64_t version, std::vector<Entry>* removed) {
-    while (!entries_.empty() && entries_.back().version > version) {
-      removed->push_back(entries_.back());
+  // Gives the entry that had to leave for it, or null.
+  std::unique_ptr<Entry> add(std::uint64_t version, const View& region, void* op, void* site,
+                             void (*release)(void* object)) {
+    std::unique_ptr<Entry> entry(new Entry), removed;
+    entry->first = entry->last = version;
+    copy_view(region, &entry->region);
+    entry->op = op;
+    entry->site = site;
+    entry->release = release;
+    if (entries_.size() == kCapacity) {
+      const auto victim = choose_victim();
+      removed = std::move(*victim);
+      entries_.erase(victim);
+    }
+    entries_.push_back(std::move(entry));
+    return removed;
+  }
+
+  void remove_after(std::uint64_t version, std::vector<std::unique_ptr<Entry>>* removed) {
+    while (!entries_.empty() && entries_.back()->first > version) {
+      removed->push_back(std::move(entries_.back()));
       entries_.pop_back();
     }
+    if (!entries_.empty()) entries_.back()->last = std::min(entries_.back()->last, version);
   }
 
   bool find(std::uint64_t version, const View& saved, void** op, void** site) const {
@@ -64,10 +86,10 @@ class Journal {
       const ByteHull hull = hull_of(saved);
       if (hull.low < forgotten_.high && forgotten_.low < hull.high) return true;
     }
-    for (const Entry& entry : entries_) {
-      if (entry.version > version && views_overlap(entry.region, saved)) {
-        *op = entry.op;
-        *site = entry.site;
+    for (const auto& entry : entries_) {
+      if (entry->last > version && views_overlap(entry->region, saved)) {
+        *op = entry->op;
+        *site = entry->site;
         return true;
       }
     }
@@ -79,25 +101,27 @@ class Journal {
  private:
   static constexpr std::size_t kCapacity = 16;
 
+  using Entries = std::vector<std::unique_ptr<Entry>>;
+
   // A write that a later entry repeats can leave without loss: the later one answers for it.
   // Otherwise the oldest leaves, and only its byte range is remembered.
-  std::vector<Entry>::iterator choose_victim() {
+  Entries::iterator choose_victim() {
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
       for (auto later = entry + 1; later != entries_.end(); ++later) {
-        if (same_region(entry->region, later->region)) return entry;
+        if (same_region((*entry)->region, (*later)->region)) return entry;
       }
     }
-    const ByteHull hull = hull_of(entries_.front().region);
+    const ByteHull hull = hull_of(entries_.front()->region);
     if (hull.low != hull.high) {
       const bool first = forgotten_.low == forgotten_.high;
       forgotten_.low = first ? hull.low : std::min(forgotten_.low, hull.low);
       forgotten_.high = first ? hull.high : std::max(forgotten_.high, hull.high);
-      forgotten_version_ = entries_.front().version;
+      forgotten_version_ = entries_.front()->last;
     }
     return entries_.begin();
   }
 
-  std::vector<Entry> entries_;  // oldest first
+  Entries entries_;  // oldest first
   ByteHull forgotten_{nullptr, nullptr};
   std::uint64_t forgotten_version_ = 0;
 };
@@ -172,30 +196,38 @@ void Storage::note_write(const View& region, void* op, void* site, void (*releas
       delete made;
     }
   }
-  Journal::Entry removed;
-  bool has_removed;
+  std::unique_ptr<Journal::Entry> removed;
   {
     std::lock_guard<std::mutex> guard(journal->mutex);
-    has_removed = journal->make_room(&removed);
     const std::uint64_t version = version_.load(std::memory_order_relaxed) + 1;
-    journal->add({version, region, op, site, release});
+    removed = journal->add(version, region, op, site, release);
     version_.store(version, std::memory_order_release);
   }
   // Outside of the lock: giving back an object may run code that comes back here.
-  if (has_removed) removed.give_back();
+  if (removed) removed->give_back();
+}
+
+bool Storage::repeat_write(const View& region, const void* op, const void* site) {
+  Journal* const journal = journal_.load(std::memory_order_acquire);
+  if (!journal) return false;
+  std::lock_guard<std::mutex> guard(journal->mutex);
+  const std::uint64_t version = version_.load(std::memory_order_relaxed) + 1;
+  if (!journal->repeats(version, region, op, site)) return false;
+  version_.store(version, std::memory_order_release);
+  return true;
 }
 
 void Storage::rewind(std::uint64_t version) {
   Journal* const journal = journal_.load(std::memory_order_acquire);
   if (!journal) return;
-  std::vector<Journal::Entry> removed;
+  std::vector<std::unique_ptr<Journal::Entry>> removed;
   {
     std::lock_guard<std::mutex> guard(journal->mutex);
     if (version_.load(std::memory_order_relaxed) <= version) return;
     journal->remove_after(version, &removed);
     version_.store(version, std::memory_order_release);
   }
-  for (const Journal::Entry& entry : removed) entry.give_back();
+  for (const auto& entry : removed) entry->give_back();
 }
 
 bool Storage::overwritten_since(std::uint64_t version, const View& saved, void** op,

@@ -42,6 +42,10 @@ class Storage {
   // `release` gives back, each on its own); bumps the version.
   void note_write(const View& region, void* op, void* site, void (*release)(void* object));
 
+  // The same if the last write was of the same op at the same call site to the same region, as
+  // those of a training loop are: takes over no references. False if it was another.
+  bool repeat_write(const View& region, const void* op, const void* site);
+
   // Forgets the writes after `version`, which were announced and not done.
   void rewind(std::uint64_t version);
 

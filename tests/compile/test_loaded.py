@@ -118,6 +118,17 @@ def test_arguments_and_results_have_their_form(path: Path) -> None:
     assert results["dtype"] is lm.int8
 
 
+def test_arguments_by_name_are_taken_in_any_order_at_any_call(path: Path) -> None:
+    x, y = lm.tensor([5.0, 3.0]), lm.tensor([1.0, 1.0])
+    lm.compile(lambda x, y: x - y).save(path, x=x, y=y)
+    loaded = lm.load_program(path)
+    for _ in range(3):
+        assert loaded(x=x, y=y).tolist() == [4.0, 2.0]
+        assert loaded(y=y, x=x).tolist() == [4.0, 2.0]
+        with pytest.raises(ArgumentError, match="y is missing"):
+            loaded(x=x)
+
+
 def test_arguments_of_another_layout_are_taken(path: Path) -> None:
     f = lm.compile(lambda x: x * 2.0 + x.T)
     square = lm.tensor(np.arange(9.0, dtype=np.float32).reshape(3, 3))

@@ -94,6 +94,65 @@ def test_equal_python_values_are_one_program_and_arrays_are_compared() -> None:
     assert chosen(x, slice(1, 3), range(3), np.float32(2.0)).tolist() == [6.0, 6.0]
 
 
+def test_a_leaf_given_twice_is_refused_at_any_call() -> None:
+    outside = lm.ones((2,), requires_grad=True)
+
+    @lm.compile
+    def gradient(x: Any, y: Any) -> Any:
+        grads = (x * y * 3.0 * outside).sum().backward()
+        return grads[x], grads[outside]
+
+    x, y = (lm.tensor([1.0, value], requires_grad=True) for value in (2.0, 4.0))
+    for _ in range(3):
+        assert [one.tolist() for one in gradient(x, y)] == [[3.0, 12.0], [3.0, 24.0]]
+        assert [one.tolist() for one in gradient(y, x)] == [[3.0, 6.0], [3.0, 24.0]]
+    for _ in range(2):
+        with pytest.raises(TraceError, match="argument y of gradient is given twice"):
+            gradient(x, x)
+        with pytest.raises(TraceError, match="argument x of gradient is used from outside"):
+            gradient(outside, y)
+    assert gradient(x, y)[0].tolist() == [3.0, 12.0]
+    assert len(gradient.cache_info().variants) == 1
+
+
+def test_recording_and_leaves_among_the_arguments_are_programs_of_their_own() -> None:
+    compiled = lm.compile(lambda x: (x * 2.0, x.requires_grad))
+    x, leaf = lm.ones((2,)), lm.ones((2,), requires_grad=True)
+    for _ in range(3):
+        assert [compiled(one)[1] for one in (x, leaf)] == [False, True]
+        with lm.no_grad():
+            assert [compiled(one)[0].tolist() for one in (x, leaf)] == [[2.0, 2.0]] * 2
+    assert len(compiled.cache_info().variants) == 3
+
+
+def test_batches_in_containers_are_told_apart_at_any_call() -> None:
+    @lm.compile
+    def summed(batch: Any) -> Any:
+        total = batch["x"] * batch["scale"]
+        for one in batch["more"]:
+            total = total + one
+        return total
+
+    x, y = lm.ones((2,)), lm.full((2,), 3.0)
+    for _ in range(3):
+        assert summed({"x": x, "scale": 2.0, "more": []}).tolist() == [2.0, 2.0]
+        assert summed({"x": y, "scale": 2.0, "more": [x]}).tolist() == [7.0, 7.0]
+        assert summed({"x": y, "scale": 5.0, "more": [x]}).tolist() == [16.0, 16.0]
+        assert summed({"x": x, "scale": 2.0, "more": (y,)}).tolist() == [5.0, 5.0]
+    assert [one.num_calls for one in summed.cache_info().variants] == [3, 3, 3, 3]
+
+
+def test_arguments_by_name_are_found_again_in_any_order() -> None:
+    compiled = lm.compile(lambda x, y, scale=1.0: (x - y) * scale)
+    x, y = lm.tensor([5.0, 3.0]), lm.tensor([1.0, 1.0])
+    for _ in range(3):
+        assert compiled(x, y=y).tolist() == [4.0, 2.0]
+        assert compiled(y=y, x=x).tolist() == [4.0, 2.0]
+        assert compiled(x=x, y=y).tolist() == [4.0, 2.0]
+        assert compiled(x, y=y, scale=2.0).tolist() == [8.0, 4.0]
+    assert [one.num_calls for one in compiled.cache_info().variants] == [3, 3, 3, 3]
+
+
 def test_programs_that_hold_no_longer_count_for_sizes_that_vary() -> None:
     factor = 0.0
     compiled = lm.compile(lambda x: x * factor, dynamic={"x": 0}, max_variants=3)

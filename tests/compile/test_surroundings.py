@@ -2,6 +2,7 @@
 
 import functools
 import types
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -126,6 +127,21 @@ def test_settings_of_optimizers_and_loaded_state() -> None:
     assert len(reasons(compiled)) == 3
 
 
+def test_options_of_optimizers_are_watched_in_the_dict_that_is_there() -> None:
+    w = lm.nn.Parameter(lm.tensor([1.0, -2.0]))
+    opt = lm.optim.SGD([w], lr=0.1)
+    compiled = lm.compile(lambda: opt.step((w * w).sum().backward()))
+    compiled()
+    opt.groups[0].options = dict(opt.groups[0].options)
+    compiled()
+    assert len(reasons(compiled)) == 1
+    opt.groups[0].options["weight_decay"] = 0.5
+    before = w.tolist()
+    compiled()
+    assert w.tolist() == pytest.approx([one - 0.1 * 2.5 * one for one in before])
+    assert len(reasons(compiled)) == 2
+
+
 def check_noticed(function: Any, change: Callable[[], Any]) -> None:
     """That a compiled function is traced again, with the values of eager, after a change."""
     compiled, x = lm.compile(function), lm.tensor([[1.0, -2.0]])
@@ -193,6 +209,41 @@ def test_numbers_in_lists_and_dicts() -> None:
     check_noticed(shifted, lambda: scales.__setitem__(0, 5.0))
     bound = functools.partial(lambda x, by: x + by, by=2.0)
     check_noticed(bound, lambda: bound.keywords.update(by=3.0))
+
+
+def test_items_in_an_order_of_their_own_and_many_items() -> None:
+    ordered = OrderedDict(a=1.0, b=2.0)
+    check_noticed(lambda x: x + next(iter(ordered.values())), lambda: ordered.move_to_end("a"))
+    many = [0.0] * 2000
+    check_noticed(lambda x: x + float(len(many)), lambda: many.append(0.0))
+
+
+def test_names_with_equal_values_are_the_same() -> None:
+    scale = float("2.5")
+    compiled = lm.compile(lambda x: x * scale)
+    for _ in range(3):
+        assert compiled(lm.ones((1,))).item() == 2.5
+        scale = float("2.5")
+        assert compiled(lm.ones((1,))).item() == 2.5
+    scale = 3.5
+    assert compiled(lm.ones((1,))).item() == 3.5
+    assert len(reasons(compiled)) == 2
+
+
+def test_attributes_set_and_set_back_between_calls() -> None:
+    model = lm.nn.Sequential(lm.nn.Linear(2, 2), lm.nn.Dropout(0.5))
+    model.eval()
+    compiled = lm.compile(model)
+    x = lm.ones((1, 2))
+    expected = model(x).tolist()
+    for _ in range(3):
+        model.train()
+        model.eval()
+        assert compiled(x).tolist() == expected
+        assert len(reasons(compiled)) == 1
+    model.train()
+    compiled(x)
+    assert len(reasons(compiled)) == 2
 
 
 def test_helpers_classes_and_objects_are_replaced() -> None:

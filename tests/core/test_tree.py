@@ -4,8 +4,11 @@ import math
 from collections import namedtuple
 from typing import Any
 
+import numpy as np
+import pytest
+
 import lumus as lm
-from lumus.core.tree import put_together, take_apart
+from lumus.core.tree import is_simple, put_together, take_apart
 
 Pair = namedtuple("Pair", ["left", "right"])
 
@@ -46,3 +49,22 @@ def test_forms_are_equal_when_static_values_are() -> None:
     assert apart(math.nan)[0] == apart(float("nan"))[0]
     kept = object()
     assert apart(kept)[0] == apart(kept)[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([1, (2.0, {"x": lm.ones((1,)), 3: "text"}), None, object(), len], True),
+        ([[{1, 2}]], False),
+        ({"x": np.ones(2)}, False),
+        ((np.float32(1.0),), False),
+        (slice(0, 2), False),
+        (range(3), False),
+        (b"bytes", False),
+        (Pair(1, 2), False),
+        ({(1, 2): 3}, False),
+        ({True: 3}, False),
+    ],
+)
+def test_forms_that_are_told_by_numbers_text_and_identity(value: Any, expected: bool) -> None:
+    assert is_simple(apart(value)[0]) is expected

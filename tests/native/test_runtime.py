@@ -457,6 +457,26 @@ def test_repeated_writes_do_not_make_the_journal_forget_others() -> None:
     assert array.version == 101
 
 
+def test_the_same_write_again_and_again_is_one_entry_of_many_versions() -> None:
+    array = numbered(64)
+    array.slice((0,), (1,), (1,)).note_write("first", 0)
+    part = array.slice((1,), (1,), (1,))
+    repeated = _native.Writes([(part, "step", "here")], [])
+    for _ in range(1000):
+        repeated.note([])
+    assert array.version == 1001
+    assert array.overwritten_since(0) == ("first", 0)
+    assert part.overwritten_since(500) == ("step", "here")
+    part.rewind(400)
+    assert array.version == 400
+    assert part.overwritten_since(399) == ("step", "here")
+    assert part.overwritten_since(400) is None
+    repeated.note([])
+    assert part.overwritten_since(400) == ("step", "here")
+    part.rewind(0)
+    assert array.overwritten_since(0) is None
+
+
 def test_forgotten_writes_count_as_unknown_in_their_byte_range() -> None:
     array = numbered(64)
     saved = array.slice((0,), (1,), (1,))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
-from lumus.autograd.gradients import GradStore
+from lumus import _native
 from lumus.compile.call import Call, has_parameter
 from lumus.compile.files import write_program
 from lumus.compile.freeze import freeze as frozen_values
@@ -25,9 +25,8 @@ from lumus.compile.variant import Variant
 from lumus.core.argument import flag
 from lumus.core.broadcast import integer
 from lumus.core.frozen import frozen
-from lumus.core.mode import MODE, Mode
-from lumus.core.tensor import Tensor
-from lumus.core.tree import static
+from lumus.core.mode import MODE
+from lumus.core.tree import is_simple
 from lumus.errors import ArgumentError, TraceError
 from lumus.io.tensors import PathLike
 from lumus.trace.program import Program
@@ -35,8 +34,6 @@ from lumus.trace.text.saved import SavedProgram
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_CONTAINERS = (list, tuple, dict, GradStore)
 
 
 @frozen
@@ -59,7 +56,7 @@ class CompiledFunction(Generic[P, R]):
         self._sizes = Sizes(options.dynamic)
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
-        self._plain: dict[tuple[Any, ...], Variant] = {}  # the last one of plain calls
+        self._calls = _native.CallTable()  # the last variant of each kind of simple calls
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
@@ -67,44 +64,17 @@ class CompiledFunction(Generic[P, R]):
         mode = MODE.get()
         if mode.interpreter is not None or mode.derives:
             return self.function(*args, **kwargs)
-        if not kwargs:
-            found = self._plain_call(cast("tuple[Any, ...]", args), mode)
-            if found is not None:
-                variant, tensors = found
-                return cast("R", variant.run([one.data for one in tensors], tensors))
+        found = self._calls.find(args, kwargs, mode.records)
+        if found is not None:
+            known: Variant = found[0]
+            if known.traced.serves(found[1]):
+                return cast("R", known.run(found[1]))
         call = self._call(args, kwargs)
         variant = self._variant(call)
         cast("Traced", variant.traced).outside.check_leaves(call, self.name)
-        data = [tensor.data for tensor in call.tensors]
-        return cast("R", variant.run(data, call.tensors))
-
-    def _plain_call(
-        self, args: tuple[Any, ...], mode: Mode
-    ) -> tuple[Variant, list[Tensor[Any]]] | None:
-        """The variant of a call of dense tensors off any graph, as most are, and these.
-
-        Among them there may be numbers, strings and objects, as in methods, but no containers.
-        """
-        key: list[Any] = [mode.records]
-        tensors: list[Tensor[Any]] = []
-        for arg in args:
-            if isinstance(arg, Tensor):
-                if arg.origin.__class__ is tuple or not arg.data.is_contiguous:
-                    return None
-                key.append(arg.spec)
-                tensors.append(arg)
-            elif isinstance(arg, _CONTAINERS):
-                return None
-            else:
-                key.append(static(arg))
-        place = tuple(key)
-        variant = self._plain.get(place)
-        if variant is None:
-            variant = self._plain[place] = self._variant(self._call(args, {}))
-        elif variant.traced.difference() is not None:
-            self._plain.pop(place, None)  # another thread may have done it
-            return None
-        return variant, tensors
+        if is_simple(call.tree):
+            self._calls.put(args, kwargs, call.records, variant)
+        return cast("R", variant.run(call.tensors))
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         return self if owner is None else BoundFunction(self, owner)
@@ -134,7 +104,7 @@ class CompiledFunction(Generic[P, R]):
         """Forgets all specialisations, and their memory."""
         with self._lock:
             self._variants.clear()
-            self._plain.clear()
+            self._calls.clear()
             self._infos.clear()
             self._sizes.clear()
 
@@ -212,7 +182,7 @@ class CompiledFunction(Generic[P, R]):
         variant = Variant(call.tree, traced, lowered, info)
         gone = self._sizes.make_room(call, self._variants)
         if gone:
-            self._plain.clear()
+            self._calls.clear()
             self._infos = [one for one in self._infos if all(one is not v.info for v in gone)]
         self._variants.setdefault(call.key, []).append(variant)
         self._infos.append(info)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from lumus import _native
 from lumus.autograd.backward import compiled_cut
 from lumus.compile.files import read_program
 from lumus.compile.freeze import freeze
@@ -19,7 +20,7 @@ from lumus.core.device import Device, device_named, out_of_memory
 from lumus.core.mode import MODE, eagerly
 from lumus.core.record import Cut
 from lumus.core.tensor import Tensor
-from lumus.core.tree import LEAF, Branch, StaticLeaf, Tree, put_together, take_apart
+from lumus.core.tree import LEAF, Branch, StaticLeaf, Tree, is_simple, put_together, take_apart
 from lumus.core.write import check_writable
 from lumus.errors import ArgumentError, DTypeError, GradientError, ShapeError, TraceError
 from lumus.io.tensors import PathLike
@@ -50,13 +51,8 @@ class LoadedProgram:
         }
         self.saved = saved
         self._writes = [written.get(var) for var in saved.program.inputs]
-        positional, named = saved.arguments.items
-        is_plain = all(item is LEAF for item in positional.items) and not named.items
-        self._plain = (
-            tuple([var.spec for var in saved.program.inputs])
-            if is_plain and not any(self._writes)
-            else None
-        )
+        self._calls = _native.CallTable()  # calls that need no check
+        self._is_simple = is_simple(saved.arguments) and not any(self._writes)
         lowered = _lowered(self.optimised)
         info = VariantInfo(self.name, (self._signature(),), "loaded")
         self._variant = Variant(saved.arguments, _Form(saved), lowered, info)
@@ -68,10 +64,10 @@ class LoadedProgram:
                 f"{self.name}: a loaded program cannot be called in a function that is compiled",
                 hint="call it outside, and give its results as arguments",
             )
-        if not kwargs and not mode.derives:
-            plain = self._plain_data(args)
-            if plain is not None:
-                return self._variant.run(plain, args)
+        if not mode.derives:
+            found = self._calls.find(args, kwargs, False)
+            if found is not None:
+                return self._variant.run(found[1])
         tensors: list[Tensor[Any]] = []
         tree = take_apart((args, self._in_order(kwargs)), tensors)
         if tree != self.saved.arguments:
@@ -83,7 +79,9 @@ class LoadedProgram:
                 op=self.name,
             )
         data = [self._checked(place, tensor) for place, tensor in enumerate(tensors)]
-        return self._variant.run(data, tensors)
+        if self._is_simple:
+            self._calls.put(args, self._in_order(kwargs), False, self._variant)
+        return self._variant.run(tensors, data)
 
     def explain(self) -> str:
         """What its plan does: kernels, bytes, operations, memory."""
@@ -93,21 +91,6 @@ class LoadedProgram:
         return f"<program {self.name}{self._signature()} of {self.path}>"
 
     # Arguments ------------------------------------------------------------------------------------
-
-    def _plain_data(self, args: tuple[Any, ...]) -> list[Any] | None:
-        """The data of arguments that are as they should be, if they are tensors and nothing else.
-
-        The short way of most calls; None leaves it to the long one.
-        """
-        specs = self._plain
-        if specs is None or len(args) != len(specs):
-            return None
-        data: list[Any] = []
-        for arg, spec in zip(args, specs, strict=True):
-            if not isinstance(arg, Tensor) or arg.spec is not spec or not arg.data.is_contiguous:
-                return None
-            data.append(arg.data)
-        return data
 
     def _checked(self, place: int, tensor: Tensor[Any]) -> Any:
         """The data of an argument, dense; raises for one that is not of its spec."""
@@ -181,6 +164,10 @@ class _Form:
 
     def difference(self) -> None:
         """Nothing changes: it reads no Python."""
+
+    def serves(self, _: Sequence[Tensor[Any]], /) -> bool:
+        """It always holds."""
+        return True
 
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
         """The results, of the tensors of the call and what the plan computed."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from lumus.compile.call import Call
 from lumus.core.record import Leaf
+from lumus.core.tensor import Tensor
+from lumus.core.watch import Snapshot
 from lumus.errors import TraceError
 from lumus.trace.tracer import ProgramTracer
 
@@ -17,7 +20,12 @@ class Outside:
         self._tensors = [one for one in tracer.outside.values() if one.dtype.kind == "float"]
         self._origins = [tensor.origin for tensor in self._tensors]
         self._leaves = {tensor.node for tensor in self._tensors if isinstance(tensor.node, Leaf)}
-        self._differentiates = tracer.differentiates
+        self.differentiates = tracer.differentiates
+
+    def watch(self, snapshot: Snapshot) -> None:
+        """Adds all that `difference` looks at to a snapshot."""
+        for tensor in self._tensors:
+            snapshot.add_attribute(tensor, "origin")
 
     def difference(self) -> str | None:
         """Whether one requires grad that did not, or the other way round, in words."""
@@ -31,13 +39,18 @@ class Outside:
         self._leaves = {tensor.node for tensor in self._tensors if isinstance(tensor.node, Leaf)}
         return None
 
+    def has_joint_leaf(self, tensors: Iterable[Tensor[Any]]) -> bool:
+        """Whether two of these tensors are one leaf, or one is a leaf used from outside."""
+        nodes = [one.origin[0] for one in tensors if isinstance(one.origin, tuple)]
+        return len(set(nodes)) < len(nodes) or not self._leaves.isdisjoint(nodes)
+
     def check_leaves(self, call: Call, name: str) -> None:
         """Raises TraceError for an argument whose gradient would be in two parts.
 
         An argument is a leaf of its own in the program, which another tensor may take in a later
         call; the gradients of one that comes in by several ways would not be added.
         """
-        if not self._differentiates:
+        if not self.differentiates:
             return
         seen: set[Any] = set()
         for label, tensor, (_, _, kind) in zip(

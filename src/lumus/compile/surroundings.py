@@ -18,9 +18,10 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from lumus.autograd.custom_call import CustomOp
+from lumus.core.frozen import frozen
 from lumus.core.site import INTERNAL_PREFIXES
 from lumus.core.tensor import Tensor
-from lumus.core.watch import CHANGES, Holder
+from lumus.core.watch import CHANGES, Holder, Snapshot
 
 _NUMBERS = (bool, int, float, str, type(None))
 _GONE = object()
@@ -30,11 +31,64 @@ _STANDARD_LIBRARY = str(Path(os.__file__).parent)
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
+@frozen
+class Cell:
+    """An enclosed name."""
+
+    cell: CellType
+
+    def read(self) -> Any:
+        """What it means now."""
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return _GONE
+
+    def watch(self, snapshot: Snapshot) -> None:
+        """Adds the place to a snapshot."""
+        snapshot.add_cell(self.cell)
+
+
+@frozen
+class Global:
+    """A name of a module."""
+
+    scope: dict[str, Any]
+    name: str
+
+    def read(self) -> Any:
+        """What it means now."""
+        return self.scope.get(self.name, _GONE)
+
+    def watch(self, snapshot: Snapshot) -> None:
+        """Adds the place to a snapshot."""
+        snapshot.add_item(self.scope, self.name)
+
+
+@frozen
+class Attribute:
+    """An attribute in the dict of an object or class."""
+
+    owner: Any
+    name: str
+
+    def read(self) -> Any:
+        """What it means now."""
+        return vars(self.owner).get(self.name, _GONE)
+
+    def watch(self, snapshot: Snapshot) -> None:
+        """Adds the place to a snapshot."""
+        snapshot.add_attribute(self.owner, self.name)
+
+
+Place = Cell | Global | Attribute
+
+
 class Surroundings:
     """The names that a function reads, with what they meant when it was traced."""
 
     def __init__(self, function: Callable[..., Any], arguments: Iterator[Any]) -> None:
-        self._names: list[tuple[str, Callable[[], Any], Any]] = []
+        self._names: list[tuple[str, Place, Any]] = []
         self._holders: list[tuple[str, Holder]] = []
         self._holds: list[tuple[str, Any]] = []
         self._containers: list[tuple[str, Any, list[Any]]] = []
@@ -57,15 +111,23 @@ class Surroundings:
 
     def settle(self) -> None:
         """Remembers what names and holders mean now, when the trace is done."""
-        self._names = [(name, read, read()) for name, read, _ in self._names]
+        self._names = [(name, place, place.read()) for name, place, _ in self._names]
         self._containers = [(name, one, _items(one)) for name, one, _ in self._containers]
         self._changes = CHANGES.count
         self._holds = list(self._contents())
 
+    def watch(self, snapshot: Snapshot) -> None:
+        """Adds all that `difference` looks at to a snapshot."""
+        for _, place, _ in self._names:
+            place.watch(snapshot)
+        for _, container, _ in self._containers:
+            snapshot.add_items(container, _LARGE)
+        snapshot.add_attribute(CHANGES, "count")
+
     def difference(self) -> str | None:
         """What has changed since, in words; None if nothing has."""
-        for name, read, value in self._names:
-            now = read()
+        for name, place, value in self._names:
+            now = place.read()
             if now is not value and not _same(now, value):
                 return f"{name}: {_told(value)} -> {_told(now)}"
         for name, container, items in self._containers:
@@ -154,59 +216,40 @@ class Surroundings:
                 place = (id(value), attribute)
                 if attribute in self._code_names and place not in self._attributes:
                     self._attributes.add(place)
-                    reader = _attribute_reader(value, attribute)
-                    yield from self._name(f"{name}.{attribute}", reader)
+                    yield from self._name(f"{name}.{attribute}", Attribute(value, attribute))
             for cls in value.__mro__ if isinstance(value, type) else type(value).__mro__:
                 for attribute in list(vars(cls)):
                     place = (id(cls), attribute)
                     if attribute in self._code_names and place not in self._attributes:
                         self._attributes.add(place)
-                        reader = _attribute_reader(cls, attribute)
-                        yield from self._name(f"{cls.__name__}.{attribute}", reader)
+                        full_name = f"{cls.__name__}.{attribute}"
+                        yield from self._name(full_name, Attribute(cls, attribute))
 
     def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
-            yield from self._name(name, _cell_reader(cell))
+            yield from self._name(name, Cell(cell))
         scope = function.__globals__
         for code in _codes_of(function.__code__):
             self._code_names.update(code.co_names)
             for name in _globals_of(code):
                 if name in scope and (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
-                    yield from self._name(name, _global_reader(scope, name))
+                    yield from self._name(name, Global(scope, name))
         for one in (function.__defaults__, function.__kwdefaults__):
             yield f"{function.__name__}: defaults", one
 
-    def _name(self, name: str, read: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
-        value = read()
+    def _name(self, name: str, place: Place) -> Iterator[tuple[str, Any]]:
+        value = place.read()
         if not isinstance(value, ModuleType):
-            self._names.append((name, read, value))
+            self._names.append((name, place, value))
         yield name, value
 
     def _watch(self, name: str, container: Any) -> None:
         """Remembers a list or dict; a tuple cannot change."""
         if not isinstance(container, tuple):
             self._containers.append((name, container, _items(container)))
-
-
-def _cell_reader(cell: CellType) -> Callable[[], Any]:
-    def read() -> Any:
-        try:
-            return cell.cell_contents
-        except ValueError:
-            return _GONE
-
-    return read
-
-
-def _global_reader(scope: dict[str, Any], name: str) -> Callable[[], Any]:
-    return lambda: scope.get(name, _GONE)
-
-
-def _attribute_reader(value: Any, name: str) -> Callable[[], Any]:
-    return lambda: vars(value).get(name, _GONE)
 
 
 def _codes_of(code: CodeType) -> list[CodeType]:

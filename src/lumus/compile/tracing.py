@@ -15,6 +15,7 @@ from lumus.core.mode import MODE, Mode
 from lumus.core.record import Cut, Leaf
 from lumus.core.tensor import Tensor
 from lumus.core.tree import CONTAINERS, LEAF, Tree, put_together, take_apart
+from lumus.core.watch import Snapshot
 from lumus.errors import TraceError
 from lumus.trace.program import Program
 from lumus.trace.tracer import Guard, ProgramTracer
@@ -46,7 +47,8 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
         tracer.close()
     surroundings.settle()
     outside = Outside(tracer)
-    return Traced(program, tracer.guards, form, returned, surroundings, outside)
+    takes_leaves = outside.differentiates and any(node is not None for _, _, node in call.kinds)
+    return Traced(program, tracer.guards, form, returned, surroundings, outside, takes_leaves)
 
 
 class Traced:
@@ -60,6 +62,7 @@ class Traced:
         returned: list[Returned],
         surroundings: Surroundings,
         outside: Outside,
+        takes_leaves: bool,
     ) -> None:
         self.program = program
         self.guards = guards
@@ -67,20 +70,56 @@ class Traced:
         self.returned = returned
         self.surroundings = surroundings
         self.outside = outside
+        is_one = form is LEAF and returned[0].is_computed
+        self._only = returned[0] if is_one else None  # the result, of a function that computes one
+        self._takes_leaves = takes_leaves
+        self._unwatched = [guard for guard in guards if guard.watch is None]
+        self._seen: Snapshot | None = None  # taken when all was looked at
+
+    def serves(self, tensors: Sequence[Tensor[Any]]) -> bool:
+        """Whether the program holds for a call of its kind with these tensors."""
+        if self.difference() is not None:
+            return False
+        return not self._takes_leaves or not self.outside.has_joint_leaf(tensors)
 
     def difference(self) -> str | None:
         """What has changed in Python since the trace; None if nothing that matters."""
-        for what, read, value in self.guards:
-            now = read()
-            if now != value:
-                return f"{what}: {value!r} -> {now!r}"
+        for guard in self._unwatched:
+            now = guard.read()
+            if now != guard.value:
+                return guard.told(now)
+        seen = self._seen
+        if seen is not None and seen.holds():
+            return None
+        seen = self._snapshot()  # before the look, so that no later change can be missed
+        found = self._close_difference()
+        if found is None:
+            self._seen = seen
+        return found
+
+    def _snapshot(self) -> Snapshot:
+        """The places on which the answer depends, but for what is read at each call."""
+        snapshot = Snapshot()
+        for guard in self.guards:
+            if guard.watch is not None:
+                guard.watch(snapshot)
+        self.outside.watch(snapshot)
+        self.surroundings.watch(snapshot)
+        return snapshot
+
+    def _close_difference(self) -> str | None:
+        """The same, with a look at everything."""
+        for guard in self.guards:
+            now = guard.read()
+            if now != guard.value:
+                return guard.told(now)
         return self.outside.difference() or self.surroundings.difference()
 
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
         """What the function returns, made of the tensors of the call and what the plan computed."""
+        if self._only is not None:
+            return new_tensor(data[0], self._only.spec, self._only.cut)
         arrays = iter(data)
-        if self.form is LEAF:
-            return self.returned[0].tensor(tensors, arrays)
         made = iter([result.tensor(tensors, arrays) for result in self.returned])
         return put_together(self.form, made.__next__)
 
@@ -107,8 +146,7 @@ class Returned:
             return tensors[self.place]
         if self.outside is not None:
             return self.outside
-        made: Tensor[Any] = new_tensor(next(arrays), self.spec)
-        made.origin = self.cut
+        made: Tensor[Any] = new_tensor(next(arrays), self.spec, self.cut)
         return made
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from lumus import _native
@@ -30,6 +29,10 @@ class Returning(Protocol):
         """What has changed since the program was made; None if nothing that matters."""
         ...
 
+    def serves(self, tensors: Sequence[Tensor[Any]], /) -> bool:
+        """Whether the program holds for a call of its kind with these tensors."""
+        ...
+
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any], /) -> Any:
         """What the function returns to a call with these tensors."""
         ...
@@ -47,66 +50,71 @@ class Variant:
         self.lowered = lowered
         self.used = next(_clock)  # when it ran last, in calls of all compiled functions
         self._run = lowered.executable.run
+        self._returned = traced.results
         # Inputs from Python lie in arrays of the plan: one call at a time.
-        self._turn: AbstractContextManager[Any] = (
-            threading.RLock() if lowered.hosts else nullcontext()
-        )
+        self._turn = threading.RLock()
         self._hosts = [(host.source.values, array) for host, array in lowered.hosts]
         self._commits = [host.source.commit for host, _ in lowered.hosts]
-        program = traced.program
-        kept = {capture.var: capture.data for capture in program.captures}
-        self._writes: list[tuple[Any, str, object]] = [
-            (kept[write.target], write.op, write.site)
-            for write in program.writes
-            if write.target in kept
-        ]
-        self._storages = {array.storage_id for array, _, _ in self._writes}
-        self._writes_of_arguments = [
-            (program.inputs.index(write.target), write)
-            for write in program.writes
-            if write.target not in kept
-        ]
+        self._writes = _writes_of(traced.program) if traced.program.writes else None
 
-    def run(self, data: list[Any], tensors: Sequence[Tensor[Any]]) -> Any:
-        """Runs the plan on the data of a call of its kind."""
-        if self._writes or self._writes_of_arguments:
-            self._check_apart(data)
-        with self._turn:
-            for values, array in self._hosts:
-                _native.set_numbers(array, values())
-            results = self._results_of(data)
-            for commit in self._commits:
-                commit()
-        if self._writes:
-            _native.note_writes(self._writes)
-        for place, write in self._writes_of_arguments:
-            data[place].note_write(write.op, write.site)
-        self.info.num_calls += 1
-        self.used = next(_clock)
-        return self.traced.results(tensors, results)
-
-    def _results_of(self, data: list[Any]) -> list[Any]:
+    def run(self, tensors: Sequence[Tensor[Any]], data: list[Any] | None = None) -> Any:
+        """Runs the plan on the tensors of a call of its kind; `data` are theirs if not given."""
+        if data is None:
+            data = [tensor.data for tensor in tensors]
+        if self._writes is not None and self._writes.meet(data):
+            raise self._shared_memory(data)
         try:
-            results: list[Any] = self._run(data)
+            results: list[Any] = self._run_hosted(data) if self._hosts else self._run(data)
         except _native.IndexOutOfRange as error:
             raise index_error(self.info.name, error) from None
         except MemoryError:
             spec = self.traced.program.equations[-1].outputs[0].spec
             raise out_of_memory(self.info.name, spec) from None
+        if self._writes is not None:
+            self._writes.note(data)
+        self.info.num_calls += 1
+        self.used = next(_clock)
+        return self._returned(tensors, results)
+
+    def _run_hosted(self, data: list[Any]) -> list[Any]:
+        """Runs the plan with the numbers that Python gives."""
+        with self._turn:
+            for values, array in self._hosts:
+                _native.set_numbers(array, values())
+            results: list[Any] = self._run(data)
+            for commit in self._commits:
+                commit()
         return results
 
-    def _check_apart(self, data: list[Any]) -> None:
-        """Raises TraceError when an argument lies in memory that the function writes."""
+    def _shared_memory(self, data: list[Any]) -> TraceError:
+        """Tells which argument lies in memory that the function writes."""
+        program = self.traced.program
         places = [one.storage_id for one in data]
-        if not self._writes_of_arguments and self._storages.isdisjoint(places):
-            return
-        written = {*self._storages, *[places[at] for at, _ in self._writes_of_arguments]}
-        several = len(set(places)) < len(places)
-        for at, place in enumerate(places):
-            shared = place in self._storages or (several and places.count(place) > 1)
-            if shared and place in written:
-                raise TraceError(
-                    f"compile: argument {at} of {self.info.name} ({data[at].shape}) shares memory "
-                    "with a tensor that the function writes",
-                    hint="give .copy() of it, or use the other one in the function",
-                )
+        targets = {write.target for write in program.writes}
+        written = {one.data.storage_id for one in program.captures if one.var in targets}
+        outside = set(written)
+        written.update(
+            place for var, place in zip(program.inputs, places, strict=True) if var in targets
+        )
+        at = next(
+            at
+            for at, place in enumerate(places)
+            if place in outside or (place in written and places.count(place) > 1)
+        )
+        return TraceError(
+            f"compile: argument {at} of {self.info.name} ({data[at].shape}) shares memory with a "
+            "tensor that the function writes",
+            hint="give .copy() of it, or use the other one in the function",
+        )
+
+
+def _writes_of(program: Program) -> _native.Writes:
+    kept = {capture.var: capture.data for capture in program.captures}
+    arrays: list[tuple[Any, str, object]] = []
+    arguments: list[tuple[int, str, object]] = []
+    for write in program.writes:
+        if write.target in kept:
+            arrays.append((kept[write.target], write.op, write.site))
+        else:
+            arguments.append((program.inputs.index(write.target), write.op, write.site))
+    return _native.Writes(arrays, arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lumus import _native
 from lumus.core.device import Data
 from lumus.core.mode import MODE
 from lumus.core.spec import Spec
@@ -11,7 +12,6 @@ from lumus.core.spec import Spec
 if TYPE_CHECKING:
     from lumus.core.tensor import Tensor
 
-_new: Any = object.__new__
 tensor_class: type[Tensor[Any]]
 
 
@@ -21,13 +21,8 @@ def register_tensor_class(cls: type[Tensor[Any]]) -> None:
     tensor_class = cls
 
 
-def new_tensor(data: Data, spec: Spec) -> Any:
-    """A tensor off any graph."""
-    tensor = _new(tensor_class)
-    tensor.data = data
-    tensor.spec = spec
-    tensor.origin = None
-    return tensor
+new_tensor = _native.new_tensor
+"""The tensor of these data and this spec; off any graph, unless a third argument is its origin."""
 
 
 def made_tensor(data: Data, spec: Spec) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lumus.core.record import Node, Record
     from lumus.core.spec import Spec
     from lumus.core.tensor import Tensor
+    from lumus.core.watch import Snapshot
 
 
 class Interpreter:
@@ -82,8 +83,14 @@ class Tracer(Interpreter, ABC):
         """The data of an input that Python computes at each call."""
 
     @abstractmethod
-    def guard(self, what: str, read: Callable[[], Any]) -> Any:
-        """What `read` returns now; the program holds as long as it returns the same."""
+    def guard(
+        self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None] | None = None
+    ) -> Any:
+        """What `read` returns now; the program holds as long as it returns the same.
+
+        `watch` adds the places that it depends on to a snapshot: it is asked again when they
+        change. Without, it is asked at each call.
+        """
 
     @abstractmethod
     def recorded(self, node: Node) -> None:
@@ -97,7 +104,16 @@ class Tracer(Interpreter, ABC):
 class Mode:
     """What `apply` needs to know of its context. Immutable."""
 
-    __slots__ = ("derives", "interpreter", "notes_cuts", "outer", "records", "tracer", "tracks")
+    __slots__ = (
+        "_within",
+        "derives",
+        "interpreter",
+        "notes_cuts",
+        "outer",
+        "records",
+        "tracer",
+        "tracks",
+    )
 
     def __init__(
         self,
@@ -117,6 +133,9 @@ class Mode:
         self.tracks = records or notes_cuts
         # The interpreter, if it traces.
         self.tracer = interpreter if isinstance(interpreter, Tracer) else None
+        # Modes within the outermost one, which lives as long as the process, are made once.
+        is_outermost = outer is None and interpreter is None
+        self._within: dict[tuple[bool, bool], Mode] | None = {} if is_outermost else None
 
     @property
     def has_values(self) -> bool:
@@ -125,7 +144,13 @@ class Mode:
 
     def with_(self, *, records: bool, notes_cuts: bool) -> Mode:
         """The same interpreter with recording set otherwise."""
-        return Mode(records, notes_cuts, self.interpreter, self, derives=self.derives)
+        known = None if self._within is None else self._within.get((records, notes_cuts))
+        if known is not None:
+            return known
+        made = Mode(records, notes_cuts, self.interpreter, self, derives=self.derives)
+        if self._within is not None:
+            self._within[records, notes_cuts] = made
+        return made
 
     def deriving(self) -> Mode:
         """The same interpreter, recording for the derivative of the function that runs."""

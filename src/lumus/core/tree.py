@@ -49,6 +49,7 @@ CONTAINERS: dict[type[Any], tuple[Callable[[Any], list[Any]], Callable[[list[Any
 
 LEAF = TensorLeaf()
 _PLAIN = (bool, int, str, bytes, type(None))
+_COMPARED = (bool, int, float, str, type(None))
 
 
 def take_apart(value: Any, tensors: list[Tensor[Any]]) -> Tree:
@@ -86,6 +87,23 @@ def static(value: Any) -> StaticLeaf:
     if issubclass(kind, np.ndarray | np.generic) and not value.dtype.hasobject:
         return StaticLeaf((kind, value.dtype.str, value.shape, value.tobytes()), value)
     return StaticLeaf((kind, id(value)), value)  # which keeps it alive, so the id is its own
+
+
+def is_simple(tree: Tree) -> bool:
+    """Whether a form is of tensors, numbers, text and objects, in lists, tuples and dicts.
+
+    Another such value has that form if it has the same containers with the same keys, and there
+    tensors, equal numbers and text, and the very same objects.
+    """
+    if isinstance(tree, Branch):
+        keys = tree.keys or ()
+        has_names = all(key.__class__ is str or key.__class__ is int for key in keys)
+        is_known = tree.kind is list or tree.kind is tuple or tree.kind is dict
+        return is_known and has_names and all(map(is_simple, tree.items))
+    if isinstance(tree, StaticLeaf):
+        kind = tree.value.__class__
+        return kind in _COMPARED or tree.key == (kind, id(tree.value))
+    return True
 
 
 def put_together(tree: Tree, next_tensor: Callable[[], Any]) -> Any:

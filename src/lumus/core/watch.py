@@ -1,13 +1,22 @@
 """What compiled functions look at to know that Python around them has changed.
 
-A holder of tensors (a module, an optimiser) says what it holds; `changes` counts how often any
-holder was changed, so that a compiled call looks closer only when it has to.
+A holder of tensors (a module, an optimiser) says what it holds; `CHANGES` counts how often any
+holder was changed. A `Snapshot` remembers which objects stand in attributes, cells and containers,
+so that a compiled call looks closer only when another one stands there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
+
+from lumus import _native
+
+Snapshot = _native.Snapshot
+"""Places in Python objects, and the objects that stood there when it was taken.
+
+`holds` says whether the very same ones still do.
+"""
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from lumus import _native
 from lumus.autograd.gradients import GradStore
 from lumus.autograd.modes import no_grad
 from lumus.core.construct import new_tensor
@@ -20,6 +21,7 @@ from lumus.core.scalar.expressions import Expression
 from lumus.core.site import describe
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
+from lumus.core.watch import Snapshot
 from lumus.core.write import check_writable, update
 from lumus.errors import ArgumentError, GradientError, NonFiniteError, StateError
 from lumus.ops.create.full import zeros
@@ -34,6 +36,10 @@ class Group:
     def __init__(self, parameters: list[Tensor[Float]], options: dict[str, Any]) -> None:
         self.parameters = parameters
         self.options = options
+
+
+MAX_OPTIONS = 1000
+"""How many options of a group are watched one by one."""
 
 
 class RuleOf:
@@ -52,6 +58,11 @@ class RuleOf:
             self._rule, self._seen = self._optimizer.rule(options), dict(options)
         return self._rule
 
+    def watch(self, snapshot: Snapshot) -> None:
+        """Adds the options to a snapshot."""
+        snapshot.add_attribute(self._group, "options")
+        snapshot.add_items(self._group.options, MAX_OPTIONS)
+
 
 class StepNumbers:
     """The numbers of each step of a compiled update; counts the steps of the parameters' states."""
@@ -63,7 +74,7 @@ class StepNumbers:
 
     def is_common(self) -> bool:
         """Whether the parameters have made as many steps as each other."""
-        return len({state["step"] for state in self.states}) <= 1
+        return _native.agree(self.states, "step")
 
     def values(self) -> tuple[float, ...]:
         """The numbers of the next step."""
@@ -71,8 +82,9 @@ class StepNumbers:
 
     def commit(self) -> None:
         """Counts the step."""
+        step = self.states[0]["step"] + 1
         for state in self.states:
-            state["step"] += 1
+            state["step"] = step
 
 
 class Optimizer(ABC):
@@ -213,13 +225,18 @@ class Optimizer(ABC):
         """
         name, tracer = f"{type(self).__name__}.step", MODE.get().tracer
         assert tracer is not None
-        tracer.guard(f"{name}: state loaded", lambda: self._loaded)
+        tracer.guard(
+            f"{name}: state loaded",
+            lambda: self._loaded,
+            lambda snapshot: snapshot.add_attribute(self, "_loaded"),
+        )
         sources: dict[Any, tuple[StepNumbers, tuple[Tensor[Float], ...]]] = {}
         for place, group, parameter in due:
             state = self.state.setdefault(place, {"step": 0})
             key = (id(group), state["step"], _state_dtype(parameter), parameter.device)
             if key not in sources:
-                tracer.guard(f"{name}: rule", RuleOf(self, group))
+                rule = RuleOf(self, group)
+                tracer.guard(f"{name}: rule", rule, rule.watch)
                 sources[key] = self._source(group, parameter)
                 tracer.guard(f"{name}: as many steps for each", sources[key][0].is_common)
             source, operands = sources[key]

@@ -10,18 +10,31 @@ from lumus import _native
 from lumus.core import kernels, kernels_shape
 from lumus.core.construct import new_tensor
 from lumus.core.dispatch import find_plan
+from lumus.core.frozen import frozen
 from lumus.core.mode import Source, Tracer
 from lumus.core.plan import Plan
 from lumus.core.record import Node, Record
 from lumus.core.site import call_site, describe
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
+from lumus.core.watch import Snapshot
 from lumus.errors import ReadOnlyError, TraceError
 from lumus.trace.program import Capture, Equation, HostInput, Program, Var, Write
 from lumus.trace.value import Buffer, Link, Value, layout_of, view_layouts
 
-Guard = tuple[str, Callable[[], Any], Any]
-"""What is watched, how it is read, and what it was."""
+
+@frozen
+class Guard:
+    """What a program depends on: how it is read, what it was, and where it lies if known."""
+
+    what: str
+    read: Callable[[], Any]
+    value: Any
+    watch: Callable[[Snapshot], None] | None
+
+    def told(self, now: Any) -> str:
+        """That it is another now, in words."""
+        return f"{self.what}: {self.value!r} -> {now!r}"
 
 
 class _Captured:
@@ -106,10 +119,12 @@ class ProgramTracer(Tracer):
         self.hosts.append(HostInput(var, source))
         return Value(self, Buffer(var), spec, layout_of(spec.shape))
 
-    def guard(self, what: str, read: Callable[[], Any]) -> Any:
+    def guard(
+        self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None] | None = None
+    ) -> Any:
         """Notes that the program holds as long as `read` returns what it returns now."""
         value = read()
-        self.guards.append((what, read, value))
+        self.guards.append(Guard(what, read, value, watch))
         return value
 
     def recorded(self, node: Node) -> None:

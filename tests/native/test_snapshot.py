@@ -1,0 +1,151 @@
+"""Snapshots of places in Python objects: another object is noticed, the same one is not."""
+
+import gc
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lumus import _native
+
+Snapshot = _native.Snapshot
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = [0]
+
+
+def cell_of(value: Any) -> tuple[Any, Callable[[Any], None]]:
+    """A cell and what sets it."""
+
+    def read() -> Any:
+        return value
+
+    def write(new: Any) -> None:
+        nonlocal value
+        value = new
+
+    assert read.__closure__ is not None
+    return read.__closure__[0], write
+
+
+def check_place(add: Callable[[Any], Any], change: Callable[[], Any]) -> None:
+    """That a snapshot of a place holds until the place is changed, and one taken then from then."""
+    before, after = Snapshot(), Snapshot()
+    add(before)
+    assert before.holds()
+    change()
+    add(after)
+    assert not before.holds()
+    assert after.holds()
+
+
+@pytest.mark.parametrize("owner", [SimpleNamespace(value=1.5), Slotted(), type("C", (), {})])
+def test_attributes_of_objects_with_slots_and_of_classes(owner: Any) -> None:
+    owner.value = 1.5
+    check_place(lambda one: one.add_attribute(owner, "value"), lambda: setattr(owner, "value", 2.5))
+    check_place(lambda one: one.add_attribute(owner, "value"), lambda: delattr(owner, "value"))
+    check_place(lambda one: one.add_attribute(owner, "value"), lambda: setattr(owner, "value", 2.5))
+
+
+def test_attributes_of_another_dict_are_noticed() -> None:
+    class Owner:
+        pass
+
+    owner: Any = Owner()
+    owner.value = 1.5
+    other = {"value": 2.5}
+    check_place(
+        lambda one: one.add_attribute(owner, "value"), lambda: setattr(owner, "__dict__", other)
+    )
+
+
+def test_attributes_of_objects_that_give_another_dict_are_never_known() -> None:
+    class Proxy:
+        @property
+        def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+            return {"value": 1.5}
+
+    for owner in (Proxy(), threading.local()):
+        snapshot = Snapshot()
+        snapshot.add_attribute(owner, "value")
+        assert not snapshot.holds()
+
+
+def test_items_of_dicts() -> None:
+    scope: dict[str, Any] = {"one": 1.5}
+    check_place(lambda place: place.add_item(scope, "one"), lambda: scope.update(one=2.5))
+    check_place(lambda place: place.add_item(scope, "two"), lambda: scope.update(two=2.5))
+    check_place(lambda place: place.add_item(scope, "two"), lambda: scope.pop("two"))
+
+
+def test_cells() -> None:
+    cell, write = cell_of([1])
+    check_place(lambda one: one.add_cell(cell), lambda: write([1]))
+    with pytest.raises(TypeError, match="a cell"):
+        Snapshot().add_cell([1])  # type: ignore[arg-type]
+
+
+def test_all_items_of_lists_and_dicts() -> None:
+    listed, named = [[1], [2]], {"a": [1], "b": [2]}
+    check_place(lambda one: one.add_items(listed, 9), lambda: listed.append([3]))
+    check_place(lambda one: one.add_items(listed, 9), lambda: listed.__setitem__(1, [2]))
+    check_place(lambda one: one.add_items(listed, 9), listed.reverse)
+    check_place(lambda one: one.add_items(named, 9), lambda: named.update(a=[1]))
+    check_place(lambda one: one.add_items(named, 9), lambda: named.update(c=[3]))
+    check_place(lambda one: one.add_items(named, 9), named.popitem)
+    check_place(lambda one: one.add_items(named, 9), lambda: named.update(a=named.pop("a")))
+
+
+def test_of_many_items_only_the_number_is_watched() -> None:
+    items = list(range(10))
+    snapshot = Snapshot()
+    snapshot.add_items(items, 9)
+    items[0] = 5
+    assert snapshot.holds()
+    items.append(1)
+    assert not snapshot.holds()
+
+
+def test_containers_with_an_order_of_their_own_are_never_known() -> None:
+    snapshot = Snapshot()
+    snapshot.add_items(OrderedDict(a=1), 9)
+    assert not snapshot.holds()
+
+
+def test_equal_objects_are_not_the_same() -> None:
+    scope = {"x": float("1.5")}
+    snapshot = Snapshot()
+    snapshot.add_item(scope, "x")
+    scope["x"] = float("1.5")
+    assert not snapshot.holds()
+
+
+def test_a_snapshot_in_a_cycle_is_collected() -> None:
+    class Owner:
+        snapshot: Any
+
+    owner = Owner()
+    owner.snapshot = Snapshot()
+    owner.snapshot.add_attribute(owner, "snapshot")
+    gone = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
+
+
+def test_dicts_agree_by_equal_values() -> None:
+    states = [{"step": 1000 + one - one} for one in range(3)]
+    assert _native.agree(states, "step")
+    states[2]["step"] += 1
+    assert not _native.agree(states, "step")
+    assert _native.agree([], "step")
+    with pytest.raises(KeyError, match="other"):
+        _native.agree(states, "other")
