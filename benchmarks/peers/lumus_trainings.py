@@ -158,13 +158,8 @@ def inference(model: nn.Module, *, compiled: bool) -> Callable[[Any], Any]:
         y = model(x)
         return y[:, -1] if y.ndim > 2 else y
 
-    run = lm.compile(scores, freeze=True) if compiled else scores
-
-    def call(x: Any) -> Any:
-        with lm.no_grad():
-            return run(x)
-
-    return call
+    # What a compiled function gives is on no graph.
+    return lm.compile(scores, freeze=True) if compiled else lm.no_grad()(scores)
 
 
 def make(name: str, *, compiled: bool) -> Made:
