@@ -170,9 +170,12 @@ struct Entry {
 class CallTable {
  public:
   // (target, tensors) of a call that has been put here, else None.
-  nb::object find(nb::tuple args, nb::dict kwargs, bool records) const {
-    for (const Entry& entry : entries_) {
-      if (!entry.serves(args, kwargs, records)) continue;
+  nb::object find(nb::tuple args, nb::dict kwargs, bool records) {
+    for (std::size_t at = 0; at < entries_.size(); ++at) {
+      if (!entries_[at].serves(args, kwargs, records)) continue;
+      // Of many kinds of calls the latest ones are looked at first.
+      for (; at > 0; --at) std::swap(entries_[at - 1], entries_[at]);
+      const Entry& entry = entries_.front();
       // Held: what is made below may set off a collection, which may lead back here.
       const nb::object target = entry.target;
       return nb::make_tuple(target, entry.is_plain ? args : tensors_of(args, kwargs));
