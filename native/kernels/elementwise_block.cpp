@@ -1,8 +1,6 @@
 // The instructions of blocks (elementwise_block.h) and the loop over a tile.
 #include "kernels/elementwise_block.h"
 
-#include <algorithm>
-
 #include "kernels/elementwise_functions.h"
 #include "kernels/elementwise_steps.h"
 
@@ -518,8 +516,9 @@ void run_rest(const ElementwiseBlock& block, const Place* places, int64_t whole,
     return run_moved(block, places, whole / block.itemsize, (nbytes - whole) / block.itemsize);
   }
   if (is_wide) return Wide::start(block, places, nbytes - kBlockBytes);
+  const int64_t last = nbytes - kNarrowBytes;
   for (int64_t offset = whole; offset < nbytes; offset += kNarrowBytes) {
-    Narrow::start(block, places, std::min(offset, nbytes - kNarrowBytes));
+    Narrow::start(block, places, offset < last ? offset : last);
   }
 }
 

@@ -8,10 +8,12 @@ namespace lumus {
 namespace {
 
 // Less is better off with a loop for each instruction: a block has to be started and finished. An
-// instruction counts two, or one if a loop would do it together with another one.
+// instruction counts one if a loop would do it together with another one. Of the others one among
+// three instructions is enough.
+constexpr int kMinInstructions = 3;
 constexpr int kMinWork = 7;
 
-int work_of(Opcode opcode) { return joins_in_pairs(opcode) || opcode == Opcode::square ? 1 : 2; }
+int work_of(Opcode opcode) { return joins_in_pairs(opcode) || opcode == Opcode::square ? 1 : 5; }
 
 bool is_logical(Opcode opcode) {
   return opcode == Opcode::logical_and || opcode == Opcode::logical_or ||
@@ -359,7 +361,8 @@ bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_
     work += work_of(instruction.opcode);
   }
   end = std::max(limit, begin + 1);
-  if (dtype == DType::boolean || work < kMinWork) return false;
+  const bool is_short = limit < begin + kMinInstructions || work < kMinWork;
+  if (dtype == DType::boolean || is_short) return false;
   Builder builder(block, dtype, limit, constants, dtypes, last_reads);
   end = begin;
   while (end < limit && builder.has_room()) {

@@ -340,6 +340,16 @@ def test_float32_results_below_the_normal_numbers_are_kept(
     assert got[0] == pytest.approx(np.float32(want), rel=1e-4)
 
 
+def test_sigmoid_is_within_bound_where_one_is_lost_beside_a_power_of_two() -> None:
+    # Every number around 24 ln 2, where 2^-24 + 1 is a tie, and around its mirror image.
+    last_places = np.arange(1 << 18, dtype=np.float32) * np.float32(2.0**-19)
+    x = np.concatenate([last_places - np.float32(16.9), last_places + np.float32(16.4)])
+    e = np.exp(-np.abs(x.astype(np.float64)))
+    exact = np.where(x < 0, e, 1.0) / (1.0 + e)
+    ulps = np.abs(run("sigmoid", x) - exact) / np.spacing(exact.astype(np.float32))
+    assert ulps.max() <= 2.0
+
+
 def test_erfc_keeps_its_far_tail() -> None:
     got = run("erfc", np.array([10.0, 26.5, 27.2]))
     assert got[0] == pytest.approx(2.0884875837625446e-45, rel=1e-15)
