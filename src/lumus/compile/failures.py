@@ -20,6 +20,7 @@ class Failures:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._makers = program.makers()
+        self._written = {write.value for write in program.writes}
         known: set[Bound] = set()
         self._failing: list[int] = []
         for at, one in enumerate(program.equations):
@@ -52,7 +53,7 @@ class Failures:
         return self._program.with_equations([*early, *late])
 
     def _is_written(self, equation: Equation) -> bool:
-        return any(write.value in equation.outputs for write in self._program.writes)
+        return not self._written.isdisjoint(equation.outputs)
 
     def _is_within(self, numbers: Var, bound: int) -> bool:
         """Whether numbers are places along an axis of at most that length."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 import dis
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from operator import is_
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from lumus.autograd.custom_call import CustomOp
 from lumus.core.site import INTERNAL_PREFIXES
@@ -112,7 +112,7 @@ class Surroundings:
             return ()  # the Python of a custom op runs at each call
         if isinstance(value, ModuleType):
             return self._later(name, value) if _is_users(value) else ()
-        if isinstance(value, Holder) and not isinstance(value, type):
+        if _is_holder(value):
             return self._of_holder(name, value)
         if isinstance(value, MethodType):
             return [(name or "self", value.__self__), ("", value.__func__)]
@@ -139,7 +139,7 @@ class Surroundings:
     def _of_holder(self, name: str, holder: Holder) -> Iterator[tuple[str, Any]]:
         self._holders.append((name, holder))
         for label, one in [("", holder), *holder.watched()]:
-            if isinstance(one, Holder):  # its code is that of its class
+            if _is_holder(one):  # its code is that of its class
                 self._later(name, type(one))
                 yield "", getattr(type(one), "forward", None)
             elif isinstance(one, FunctionType):
@@ -217,6 +217,7 @@ def _codes_of(code: CodeType) -> list[CodeType]:
     return codes
 
 
+@lru_cache(maxsize=4096)
 def _globals_of(code: CodeType) -> list[str]:
     """The names that code looks up globally; `co_names` has those of attributes, too."""
     found = [
@@ -232,6 +233,10 @@ def _items(container: Any) -> list[Any]:
     if len(container) > _LARGE:
         return [len(container)]
     return [*container, *container.values()] if isinstance(container, dict) else list(container)
+
+
+def _is_holder(value: Any) -> TypeGuard[Holder]:
+    return hasattr(type(value), "watched")
 
 
 def _is_users(module: ModuleType) -> bool:

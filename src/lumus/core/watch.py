@@ -7,10 +7,9 @@ holder was changed, so that a compiled call looks closer only when it has to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 
-@runtime_checkable
 class Holder(Protocol):
     """An object with tensors and settings that a compiled function may have built in."""
 
