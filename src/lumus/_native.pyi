@@ -153,9 +153,16 @@ class StepRun:
     def __call__(self, *inputs: Array) -> Any: ...
 
 @final
+class Arena:
+    def __init__(self) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+
+@final
 class Executable:
     def __init__(
         self,
+        arena: Arena,
         arena_bytes: int,
         slots: list[tuple[Any, ...]],
         instructions: list[tuple[Any, ...]],

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
+from lumus import _native
 from lumus.autograd.gradients import GradStore
 from lumus.compile.call import Call, has_parameter
 from lumus.compile.files import write_program
@@ -60,6 +61,7 @@ class CompiledFunction(Generic[P, R]):
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
         self._plain: dict[tuple[Any, ...], Variant] = {}  # the last one of plain calls
+        self._arena = _native.Arena()  # which all variants share
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
@@ -128,7 +130,7 @@ class CompiledFunction(Generic[P, R]):
 
     def cache_info(self) -> CacheInfo:
         """Every specialisation: why it was made, how long that took, the memory of its plan."""
-        return CacheInfo(self.name, tuple(self._infos))
+        return CacheInfo(self.name, tuple(self._infos), self._arena.nbytes)
 
     def clear(self) -> None:
         """Forgets all specialisations, and their memory."""
@@ -137,6 +139,7 @@ class CompiledFunction(Generic[P, R]):
             self._plain.clear()
             self._infos.clear()
             self._sizes.clear()
+            self._arena = _native.Arena()  # a plan that runs keeps the one that it has
 
     def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:
         """The traced program of a call with these arguments, before the passes; runs nothing."""
@@ -205,7 +208,7 @@ class CompiledFunction(Generic[P, R]):
             var: tuple(tensor.data.strides)
             for var, tensor in zip(program.inputs, call.tensors, strict=True)
         }
-        lowered = lower(program, strides)
+        lowered = lower(program, strides, self._arena)
         info.trace_s, info.compile_s = middle - start, time.perf_counter() - middle
         info.arena_bytes = lowered.memory.arena_bytes
         info.naive_bytes = lowered.memory.naive_bytes
@@ -320,10 +323,11 @@ def compile(
     a value inside (``if loss > 1``, ``.item()``) raises TraceError.
 
     `max_variants` is how many specialisations there may be. `dynamic` names arguments with an axis
-    whose length varies, ``{"x": 0}``: each length has a plan of its own, which does not count; the
-    32 used last are kept. `fast_math` allows that sums and products are reordered. `freeze` builds
-    in, for inference, the values that tensors from outside have when it is traced (those that it
-    does not write): the plan is faster, and what is written to them later does not reach it.
+    whose length varies, ``{"x": 0}``: each length has a plan of its own, which does not count; all
+    compute in the same memory, and the 1,024 used last are kept. `fast_math` allows that sums and
+    products are reordered. `freeze` builds in, for inference, the values that tensors from outside
+    have when it is traced (those that it does not write): the plan is faster, and what is written
+    to them later does not reach it.
 
     Called while another function is traced, within `lumus.grad`, or with another interpreter in
     force, the function runs as it is. What it returns is not on a graph: call backward inside.
