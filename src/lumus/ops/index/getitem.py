@@ -32,6 +32,10 @@ def setitem(x: Tensor[Any], index: Index, value: Any) -> None:
     """`x[index] = value`, in place."""
     functional = "x.at[index].set(value)"
     check_writable("setitem", x, functional, MODE.get())
+    updated = None if MODE.get().has_values else _by_mask(x, index, value, "setitem")
+    if updated is not None:
+        call("copy_", x, updated, spelled="setitem")
+        return
     selection = select(x, index)
     values = _values(x, value, selection, "setitem")
     base = selection.view(x)
@@ -67,8 +71,12 @@ def at_add(x: Tensor[Any], index: Index, value: Any) -> Tensor[Any]:
 
 
 def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> Tensor[Any]:
+    op = "at.add" if accumulate else "at.set"
+    updated = _by_mask(x, index, value, op, accumulate=accumulate)
+    if updated is not None:
+        return updated
     selection = select(x, index)
-    values = _values(x, value, selection, "at.add" if accumulate else "at.set")
+    values = _values(x, value, selection, op)
     starts, sizes, steps = selection.starts, selection.sizes, selection.steps
     if selection.indices:
         base = selection.view(x)
@@ -82,7 +90,6 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
                 accumulate=accumulate,
             )
         except IndexRangeError as error:
-            op = "at.add" if accumulate else "at.set"
             raise index_error_of(op, selection.sources[error.axis], error) from None
         values = changed.permute_dims(inverse_order(selection.order))
         if sizes == x.shape == values.shape and all(step == 1 for step in steps):
@@ -94,6 +101,26 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
             spread = apply("unslice", values, shape=x.shape, starts=starts, steps=steps)
             return cast("Tensor[Any]", x + spread)
     return apply("slice_put", x, values, starts=starts, sizes=sizes, steps=steps)
+
+
+def _by_mask(
+    x: Tensor[Any], index: Index, value: Any, op: str, *, accumulate: bool = False
+) -> Tensor[Any] | None:
+    """A copy of `x` with the same `value` at all places of a mask, which need not be known for it.
+
+    None if the index is another, or if the value differs from place to place.
+    """
+    is_mask = isinstance(index, Tensor) and index.spec.dtype.kind == "bool" and index.ndim
+    if not is_mask or isinstance(value, Sequence) or (accumulate and x.dtype.kind == "bool"):
+        return None
+    rest = x.shape[index.ndim :]
+    values = require_operand(x, value, op)
+    promote(values.dtype, x.dtype, op)
+    if index.shape != x.shape[: index.ndim] or not broadcasts_to(values.shape, (1, *rest)):
+        return None
+    values = values.broadcast_to((1, *rest)).reshape((*(1,) * index.ndim, *rest)).astype(x.dtype)
+    mask = index.reshape((*index.shape, *(1,) * len(rest)))
+    return apply("where", mask, x + values if accumulate else values, x)
 
 
 def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor[Any]:
