@@ -176,8 +176,11 @@ class Surroundings:
                 if name in scope and (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
                     yield from self._name(name, _global_reader(scope, name))
-        for one in (function.__defaults__, function.__kwdefaults__):
-            yield f"{function.__name__}: defaults", one
+        label, code = f"{function.__name__}: defaults", function.__code__
+        if code.co_argcount:
+            yield from self._name(label, lambda: function.__defaults__)
+        if code.co_kwonlyargcount:
+            yield from self._name(label, lambda: function.__kwdefaults__)
 
     def _name(self, name: str, read: Callable[[], Any]) -> Iterator[tuple[str, Any]]:
         value = read()

@@ -29,7 +29,7 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
         _proxy(tracer, name, label, tensor, node)
         for label, tensor, (_, _, node) in zip(call.labels(), call.tensors, call.kinds, strict=True)
     ]
-    args, kwargs = put_together(call.tree, iter(proxies).__next__)
+    args, kwargs = call.with_tensors(proxies)
     mode = MODE.get()
     token = MODE.set(Mode(mode.records, mode.notes_cuts, tracer, mode))
     try:
