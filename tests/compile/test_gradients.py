@@ -226,3 +226,20 @@ def test_a_result_that_meets_a_graph_is_refused_unless_it_is_a_constant() -> Non
         grads = (constant * w).sum().backward()
         assert grads[w].tolist() == constant[0].tolist()
     assert (compiled(x) * 2.0).tolist() == (inner(x) * 2.0).tolist()
+
+
+def test_results_that_are_cut_off_inside_say_so() -> None:
+    w, v = (lm.nn.Parameter(lm.tensor([2.0, 3.0])) for _ in range(2))
+    functions: list[tuple[Any, str]] = [
+        (lambda: (w * w).argmax(), "made at .* by argmax, which has no gradient"),
+        (lambda: ((w * w).exp() > 1.0).astype(lm.float32), "its result is Bool"),
+        (lambda: (w * w).detach() * 2.0, "it was cut off: detached at"),
+    ]
+    for function, why in functions:
+        for result in (function(), lm.compile(function)()):
+            with pytest.raises(MissingGradientError, match=why):
+                (result.astype(lm.float32) * v).sum().backward()[w]
+    with lm.no_grad():
+        result = lm.compile(lambda: w * w)()
+    with pytest.raises(MissingGradientError, match=r"made under no_grad at .* \(op multiply\)"):
+        (result * v).sum().backward()[w]

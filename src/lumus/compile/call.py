@@ -49,7 +49,9 @@ class Call:
         """What each leaf is: the place of the argument as which it comes in, too, or its node."""
         if not self.leaves:
             return ()
-        given = {one.node: at for at, one in enumerate(self.tensors) if one.node is not None}
+        given: dict[Any, int] = {
+            one.node: at for at, one in enumerate(self.tensors) if one.node is not None
+        }
         return tuple([given.get(one.node, one.node) for one in self.leaves.values()])
 
     def with_tensors(self, tensors: Sequence[Tensor[Any]]) -> Any:

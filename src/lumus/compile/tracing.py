@@ -113,9 +113,9 @@ class Returned:
 
 
 def _cut_of(tensor: Tensor[Any]) -> Cut | None:
-    """Why a result is not on a graph, if it would be on one without `compile`."""
+    """Why a result is not on a graph: because it was cut off inside, or by `compile`."""
     if tensor.origin.__class__ is not tuple:
-        return None
+        return tensor.cut
     node = tensor.node
     assert node is not None
     return compiled_cut(node, node.op)
