@@ -16,6 +16,7 @@ from lumus import _native
 from lumus.autograd.gradients import GradStore
 from lumus.compile.call import Call, has_parameter
 from lumus.compile.files import write_program
+from lumus.compile.freeze import Copies
 from lumus.compile.freeze import freeze as frozen_values
 from lumus.compile.lower_cpu import lower
 from lumus.compile.pipeline import optimised
@@ -61,7 +62,9 @@ class CompiledFunction(Generic[P, R]):
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
         self._plain: dict[tuple[Any, ...], Variant] = {}  # the last one of plain calls
-        self._arena = _native.Arena()  # which all variants share
+        # What all variants share: the memory they compute in, and the values that are built in.
+        self._arena = _native.Arena()
+        self._copies = Copies()
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
@@ -139,6 +142,7 @@ class CompiledFunction(Generic[P, R]):
             self._plain.clear()
             self._infos.clear()
             self._sizes.clear()
+            self._copies.clear()
             self._arena = _native.Arena()  # a plan that runs keeps the one that it has
 
     def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:
@@ -176,7 +180,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _optimised(self, program: Program) -> Program:
         if self.options.freeze:
-            program = frozen_values(program)
+            program = frozen_values(program, self._copies)
         return optimised(program, fast_math=self.options.fast_math)
 
     def _variant(self, call: Call) -> Variant:
