@@ -93,32 +93,39 @@ def _check(ids: Any, offsets: Any, weights: Any, mode: str) -> None:
 
 
 class _Bags:
-    """The bags that begin at `offsets`: the sizes of them, and which one each of the ids is in."""
+    """The bags that begin at `offsets`: how many, how large, and in which one each id is."""
 
     def __init__(self, offsets: Tensor[Int], ids: Tensor[Int]) -> None:
         count = ids.size
         self.count = offsets.size
         if not self.count and count:
             raise ArgumentError(f"{OP}: {count} numbers are in no bag: there are no offsets", op=OP)
-        starts = offsets.to_device(ids.device).astype(int64)
+        self._starts = offsets.astype(int64)
         end = full((min(1, self.count),), count, dtype=int64, device=ids.device)
-        sizes = concat([starts[1:], end]) - starts
+        stops = concat([self._starts[1:], end])
         told = f"{OP}: offsets must ascend from 0 to at most {count}"
-        ascends = (sizes >= 0) & (starts[:1] == 0)
+        ascends = (stops >= self._starts) & (self._starts[:1] == 0)
         if not MODE.get().has_values:
-            sizes = checked(sizes, ascends, ArgumentError, told)
+            stops = checked(stops, ascends, ArgumentError, told)
         elif not ascends.all():
             raise ArgumentError(f"{told}, got {offsets.tolist()}", op=OP)
-        self.sizes = sizes
-        places = arange(count, device=ids.device)
-        self.of_ids = searchsorted(sizes.cumsum(axis=0), places, side="right")
+        self._stops = stops
+        self._places = arange(count, device=ids.device)
+
+    def sizes(self) -> Tensor[Int]:
+        """How many ids each has."""
+        return self._stops - self._starts
+
+    def of_ids(self) -> Tensor[Int]:
+        """The number of the bag of each of the ids."""
+        return searchsorted(self._stops, self._places, side="right")
 
 
 def _summed(rows: Tensor[Float], bags: _Bags | None) -> Tensor[Float]:
     if bags is None:
         return rows.sum(axis=1)
     total: Tensor[Float] = apply(
-        "embedding_grad", rows, bags.of_ids, num_rows=bags.count, skipped=-1, averages=False
+        "embedding_grad", rows, bags.of_ids(), num_rows=bags.count, skipped=-1, averages=False
     )
     return total
 
@@ -133,14 +140,14 @@ def _mean(rows: Tensor[Float], kept: Tensor[Bool] | None, bags: _Bags | None) ->
         return (total / counts).astype(dtype)
     if bags is None:
         return (total / max(1, rows.shape[1])).astype(dtype)
-    each = bags.sizes.maximum(1).expand_dims(1)
+    each = bags.sizes().maximum(1).expand_dims(1)
     return (total / each.astype(rows.dtype)).astype(dtype)
 
 
 def _largest(rows: Tensor[Float], kept: Tensor[Bool] | None, bags: _Bags | None) -> Tensor[Float]:
     if bags is None:
         return _largest_of(rows, kept)
-    sizes = bags.sizes.numpy()
+    sizes = bags.sizes().numpy()
     # Bags of one size stand together, and each size takes one reduction.
     order = np.argsort(sizes, kind="stable")
     ends = np.cumsum(sizes[order])

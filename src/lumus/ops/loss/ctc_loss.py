@@ -80,14 +80,16 @@ def ctc_loss(
     if not 0 <= blank < classes:
         raise ArgumentError(f"{op}: blank {blank} is no class: there are {classes}", op=op)
     targets = targets.to_device(frames.device).astype(int64)
-    lined = targets.expand_dims(0) if is_single and targets.ndim == 1 else targets
-    is_lined = lined.ndim == 2 and lined.shape[0] == batch
-    if not is_lined and lined.ndim != 1:
+    is_table = targets.ndim == 2 and len(targets) == batch and not is_single
+    if not is_table and targets.ndim != 1:
         raise _misfit(op, targets, f"a batch of {batch}")
-    longest = lined.shape[1] if is_lined else lined.size
+    longest = targets.shape[1] if is_table else targets.size
     counted = _lengths(op, "input_lengths", input_lengths, batch, num_frames, frames.device)
     lengths = _lengths(op, "target_lengths", target_lengths, batch, longest, frames.device)
-    rows = lined if is_lined else _lined(op, targets, lengths)
+    if is_single:
+        rows = targets.expand_dims(0)
+    else:
+        rows = targets if is_table else _rows_of(op, targets, lengths)
     counts = arange(rows.shape[1], device=frames.device) < lengths.expand_dims(1)
     rows = _classes_of(op, rows, counts, blank, classes)
     losses = ctc(frames, _with_blanks(rows, blank), counted, lengths, zero_infinity=zero_infinity)
@@ -117,7 +119,7 @@ def _lengths(
     return checked_lengths(op, numbers, most, name)
 
 
-def _lined(op: str, targets: Tensor[Int], lengths: Tensor[Int]) -> Tensor[Int]:
+def _rows_of(op: str, targets: Tensor[Int], lengths: Tensor[Int]) -> Tensor[Int]:
     """Targets that stand one after the other, a row for each; what is beyond a row's is any."""
     stops = lengths.cumsum(axis=0)
     fits = lengths.sum() == targets.size
