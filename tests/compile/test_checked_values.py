@@ -92,6 +92,39 @@ def test_values_and_gradients_are_those_of_eager(name: str) -> None:
     assert len(compiled.cache_info().variants) == 1
 
 
+CUBE = lm.random.normal((2, 3, 4), generator=lm.random.Generator(6))
+TABLES, LINE = CUBE[0] > 0.0, CUBE[0, 0] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("index", "value"),
+    [
+        ((slice(None), TABLES), 2.0),
+        ((slice(None), TABLES), lm.ones((2, 1))),
+        ((..., TABLES), lm.ones((2, 1))),
+        ((..., LINE), CUBE[:, :, :1]),
+        ((slice(None), slice(None), LINE), CUBE[:1, :, :1]),
+        ((slice(None), CUBE[0, :, 0] > 0.0, slice(None)), CUBE[:, :1]),
+        ((slice(None), CUBE[0, :, 0] > 0.0, ...), CUBE[0, 0]),
+        ((CUBE[:, :, 0] > 0.0, ...), CUBE[0, :1]),
+        ((..., CUBE > 0.0), 1.0),
+        ((slice(None), TABLES, ...), 1.0),
+    ],
+)
+def test_masks_beside_whole_axes_write_what_numpy_writes(index: Any, value: Any) -> None:
+    def set_and_added(x: Any) -> Any:
+        return x.at[index].set(value), x.at[index].add(value), written(x, index, value)
+
+    places = tuple(np.asarray(one) if isinstance(one, lm.Tensor) else one for one in index)
+    replaced, added = CUBE.numpy().copy(), CUBE.numpy().copy()
+    replaced[places] = np.asarray(value)
+    added[places] += np.asarray(value, np.float32)
+    for function in (set_and_added, lm.compile(set_and_added)):
+        found = function(CUBE)
+        for got, want in zip(found, (replaced, added, replaced), strict=True):
+            np.testing.assert_array_equal(got.numpy(), want)
+
+
 @pytest.mark.parametrize(("mask", "value"), [(PLACES, -1.0), (ROWS, X[2]), (ROWS, X[2:3, :1])])
 def test_what_a_mask_selects_is_written(mask: Any, value: Any) -> None:
     compiled = lm.compile(written)
@@ -164,7 +197,7 @@ def test_what_is_checked_raises_when_the_plan_runs_and_the_next_call_is_right(
     [
         lambda x: x[x > 0.0],
         lambda x: x.at[x > 0.0].set(lm.ones((2,))),
-        lambda x: x.at[:, x[0] > 0.0].set(0.0),
+        lambda x: x.at[1, x[0] > 0.0].set(0.0),
         lambda x: F.embedding_bag(
             ints([0, 1]), TABLE, (x[0, :2] * 0.0).astype(lm.int64), mode="max"
         ),

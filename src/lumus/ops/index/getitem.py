@@ -13,6 +13,7 @@ from lumus.core.composite import call, composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
 from lumus.core.index_errors import index_error_of
+from lumus.core.kinds import Bool
 from lumus.core.mode import MODE
 from lumus.core.tensor import Index, Tensor, require_operand
 from lumus.core.write import apply_into, check_writable
@@ -110,17 +111,43 @@ def _by_mask(
 
     None if the index is another, or if the value differs from place to place.
     """
-    is_mask = isinstance(index, Tensor) and index.spec.dtype.kind == "bool" and index.ndim
-    if not is_mask or isinstance(value, Sequence) or (accumulate and x.dtype.kind == "bool"):
+    mask, axis = _only_mask(x.ndim, index)
+    if mask is None or mask.shape != x.shape[axis : axis + mask.ndim]:
         return None
-    rest = x.shape[index.ndim :]
+    if isinstance(value, Sequence) or (accumulate and x.dtype.kind == "bool"):
+        return None
+    before, behind = x.shape[:axis], x.shape[axis + mask.ndim :]
     values = require_operand(x, value, op)
     promote(values.dtype, x.dtype, op)
-    if index.shape != x.shape[: index.ndim] or not broadcasts_to(values.shape, (1, *rest)):
+    if not broadcasts_to(values.shape, (*before, 1, *behind)):
         return None
-    values = values.broadcast_to((1, *rest)).reshape((*(1,) * index.ndim, *rest)).astype(x.dtype)
-    mask = index.reshape((*index.shape, *(1,) * len(rest)))
+    values = values.broadcast_to((*before, 1, *behind)).astype(x.dtype)
+    values = values.reshape((*before, *(1,) * mask.ndim, *behind))
+    mask = mask.reshape((*mask.shape, *(1,) * len(behind)))
     return apply("where", mask, x + values if accumulate else values, x)
+
+
+def _only_mask(ndim: int, index: Index) -> tuple[Tensor[Bool] | None, int]:
+    """The mask of an index of whole axes beside it, and the first axis that it stands on."""
+    items: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
+    masks = [
+        at
+        for at, item in enumerate(items)
+        if isinstance(item, Tensor) and item.spec.dtype.kind == "bool" and item.ndim
+    ]
+    if len(masks) != 1:
+        return None, 0
+    mask, before, behind = items[masks[0]], items[: masks[0]], items[masks[0] + 1 :]
+    gaps = [item for item in (*before, *behind) if item is Ellipsis]
+    wholes = [item for item in (*before, *behind) if isinstance(item, slice) and item == _WHOLE]
+    is_plain = len(gaps) <= 1 and len(gaps) + len(wholes) == len(items) - 1
+    if not is_plain or mask.ndim + len(wholes) > ndim:
+        return None, 0
+    is_from_behind = any(item is Ellipsis for item in before)
+    return mask, ndim - mask.ndim - len(behind) if is_from_behind else len(before)
+
+
+_WHOLE = slice(None)
 
 
 def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor[Any]:
