@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind/index_check.h"
 #include "executor/step.h"
 #include "runtime/copies.h"
 
@@ -15,7 +16,8 @@ constexpr std::int64_t kCostOfLabel = 16;  // exponentials and logarithms, in el
 
 DType computed(DType dtype) { return is_half(dtype) ? DType::float32 : dtype; }
 
-// The inputs but for the gradient, as the kernels take them.
+// The inputs but for the gradient, as the kernels take them. Throws OutsideIndex for labels that
+// are no classes, and for counts beyond what there is: the kernels would read there.
 class Call {
  public:
   explicit Call(Views inputs)
@@ -33,6 +35,9 @@ class Call {
     task_.num_labels = labels_.view.shape[1];
     task_.num_counted = data_of<std::int64_t>(num_counted_.view);
     task_.num_targets = data_of<std::int64_t>(num_targets_.view);
+    check_inside(labels_.view, 0, task_.classes, 2);
+    check_inside(num_counted_.view, 0, task_.num_frames + 1, 0);
+    check_inside(num_targets_.view, 0, (task_.num_labels + 1) / 2, 1);
   }
 
   const CtcTask& task() const { return task_; }

@@ -15,6 +15,7 @@
 
 #include "bind/conversion.h"
 #include "bind/release.h"
+#include "executor/arena.h"
 #include "executor/executable.h"
 #include "executor/step.h"
 #include "runtime/copies.h"
@@ -139,9 +140,10 @@ bool has_layout(const View& view, const View& wanted) {
 
 class BoundExecutable {
  public:
-  BoundExecutable(std::int64_t arena_bytes, nb::list slots, nb::list instructions, nb::list results,
-                  nb::list bound)
-      : arena_bytes_(arena_bytes),
+  BoundExecutable(nb::object arena, std::int64_t arena_bytes, nb::list slots, nb::list instructions,
+                  nb::list results, nb::list bound)
+      : arena_object_(std::move(arena)),
+        arena_(nb::cast<Arena&>(arena_object_)),
         plan_(arena_bytes, read_slots(slots, bound)),
         arrays_(static_cast<std::size_t>(plan_.num_slots())),
         is_set_(arrays_.size(), true) {
@@ -168,6 +170,7 @@ class BoundExecutable {
         throw nb::value_error("executable: a result lies in the arena, which the next call writes");
       }
     }
+    arena_.reserve(arena_bytes);
   }
 
   nb::list run(nb::list arguments) {
@@ -185,7 +188,7 @@ class BoundExecutable {
     return results;
   }
 
-  std::int64_t arena_bytes() const { return arena_bytes_; }
+  std::int64_t arena_bytes() const { return plan_.arena_bytes(); }
   int num_instructions() const { return num_instructions_; }
 
   std::uintptr_t address(int index) const {
@@ -204,30 +207,33 @@ class BoundExecutable {
   }
 
  private:
-  // One run at a time: a second thread waits, without the interpreter lock. All that a run holds is
-  // let go of at its end, however it ends. `owner_` is looked at under the interpreter lock alone.
+  // One run at a time, since slots say where its values are: a second thread waits, without the
+  // interpreter lock. All that a run holds, the arena's memory too, is let go of at its end,
+  // however it ends. `owner_` is looked at under the interpreter lock alone.
   class Turn {
    public:
-    explicit Turn(BoundExecutable* of) : of_(of) {
+    explicit Turn(BoundExecutable* of) : of_(of), lock_(of->mutex_, std::defer_lock) {
       if (of->owner_ == std::this_thread::get_id()) {
         throw std::runtime_error("executable: called from within its own callback");
       }
-      if (!of->mutex_.try_lock()) {
+      if (!lock_.try_lock()) {
         const ReleasedLock unlocked;
-        of->mutex_.lock();
+        lock_.lock();
       }
+      of->plan_.put_arena(of->arena_.take(of->arena_bytes()));
       of->owner_ = std::this_thread::get_id();
     }
     ~Turn() {
       of_->let_go();
+      of_->arena_.give_back(of_->plan_.take_arena());
       of_->owner_ = std::thread::id();
-      of_->mutex_.unlock();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
     BoundExecutable* of_;
+    std::unique_lock<std::mutex> lock_;
   };
 
   nb::object& array(int index) { return arrays_[static_cast<std::size_t>(index)]; }
@@ -437,7 +443,8 @@ class BoundExecutable {
     return arrays;
   }
 
-  std::int64_t arena_bytes_;
+  nb::object arena_object_;
+  Arena& arena_;
   Executable plan_;
   std::vector<nb::object> arrays_;  // of each slot: the array behind it, where Python made it
   std::vector<bool> is_set_;        // while instructions are read
@@ -472,8 +479,11 @@ PyType_Slot executable_slots[] = {
 
 void bind_executor(nb::module_& m) {
   using Bound = lumus::BoundExecutable;
+  nb::class_<lumus::Arena>(m, "Arena", nb::is_final())
+      .def(nb::init<>())
+      .def_prop_ro("nbytes", &lumus::Arena::nbytes);
   nb::class_<Bound>(m, "Executable", nb::type_slots(lumus::executable_slots), nb::is_final())
-      .def(nb::init<std::int64_t, nb::list, nb::list, nb::list, nb::list>())
+      .def(nb::init<nb::object, std::int64_t, nb::list, nb::list, nb::list, nb::list>())
       .def_prop_ro("arena_bytes", &Bound::arena_bytes)
       .def_prop_ro("num_instructions", &Bound::num_instructions)
       .def("address", &Bound::address)

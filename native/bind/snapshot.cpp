@@ -13,7 +13,16 @@ namespace nb = nanobind;
 namespace lumus {
 namespace {
 
-enum class PlaceKind : std::uint8_t { slot, instance, of_class, item, cell, items };
+enum class PlaceKind : std::uint8_t {
+  slot,
+  instance,
+  of_class,
+  item,
+  cell,
+  items,
+  defaults,
+  keyword_defaults
+};
 
 // Where an object stands, and which one stood there.
 struct Place {
@@ -44,6 +53,10 @@ class Snapshot {
   void add_cell(nb::object cell) {
     if (!PyCell_Check(cell.ptr())) throw nb::type_error("a cell was expected");
     add({PlaceKind::cell, std::move(cell)});
+  }
+  void add_defaults(nb::object function, bool by_keyword) {
+    if (!PyFunction_Check(function.ptr())) throw nb::type_error("a function was expected");
+    add({by_keyword ? PlaceKind::keyword_defaults : PlaceKind::defaults, std::move(function)});
   }
   void add_items(nb::object container, Py_ssize_t limit) {
     Place place{PlaceKind::items, std::move(container)};
@@ -105,6 +118,12 @@ class Snapshot {
         return true;
       case PlaceKind::item:
         return look_up(owner, place.name.ptr(), value);
+      case PlaceKind::defaults:
+        *value = nb::borrow(PyFunction_GetDefaults(owner));
+        return true;
+      case PlaceKind::keyword_defaults:
+        *value = nb::borrow(PyFunction_GetKwDefaults(owner));
+        return true;
       case PlaceKind::of_class:
         return look_up(space_of_class(owner).ptr(), place.name.ptr(), value);
       case PlaceKind::instance:
@@ -232,6 +251,7 @@ void bind_snapshot(nb::module_& m) {
       .def("add_attribute", &Snapshot::add_attribute)
       .def("add_item", &Snapshot::add_item)
       .def("add_cell", &Snapshot::add_cell)
+      .def("add_defaults", &Snapshot::add_defaults)
       .def("add_items", &Snapshot::add_items)
       .def("holds", &Snapshot::holds);
 }

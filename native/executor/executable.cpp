@@ -34,9 +34,8 @@ Reach reach_of(const View& view) {
 }  // namespace
 
 Executable::Executable(std::int64_t arena_bytes, std::vector<Slot> slots)
-    : slots_(std::move(slots)), windows_(slots_.size()) {
+    : arena_bytes_(arena_bytes), slots_(std::move(slots)), windows_(slots_.size()) {
   if (arena_bytes < 0) throw std::invalid_argument("executable: an arena of negative size");
-  arena_ = StorageRef(Storage::allocate(arena_bytes));
   for (int index = 0; index < num_slots(); ++index) {
     Slot& slot = slots_[static_cast<std::size_t>(index)];
     slot.view.data = nullptr;
@@ -46,7 +45,7 @@ Executable::Executable(std::int64_t arena_bytes, std::vector<Slot> slots)
           slot.offset + nbytes > arena_bytes) {
         invalid(index, "does not lie in the arena");
       }
-      slot.view.data = arena_->data() + slot.offset;
+      planned_.push_back(index);
     } else if (slot.kind == SlotKind::window) {
       // So that one pass in order places all windows.
       if (slot.base < 0 || slot.base >= index) invalid(index, "is a view on a later slot");
@@ -57,7 +56,6 @@ Executable::Executable(std::int64_t arena_bytes, std::vector<Slot> slots)
     }
   }
   for (int index = 0; index < num_slots(); ++index) {
-    if (slot(index).kind == SlotKind::planned) place(index, view(index).data);
     if (slot(index).kind != SlotKind::dynamic) check_windows(index);
   }
 }
@@ -91,6 +89,13 @@ void Executable::place(int index, const View& view) {
   copy_view(view, &slots_[static_cast<std::size_t>(index)].view);
   check_windows(index);
   place(index, view.data);
+}
+
+void Executable::put_arena(StorageRef memory) {
+  arena_ = std::move(memory);
+  if (arena_->serial() == placed_in_) return;
+  for (const int index : planned_) place(index, arena_->data() + slot(index).offset);
+  placed_in_ = arena_->serial();
 }
 
 void Executable::add_step(const Step* step, const std::vector<int>& inputs,

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "executor/step.h"
 #include "runtime/array.h"
+#include "runtime/storage.h"
 
 namespace lumus {
 
@@ -41,6 +43,12 @@ class Executable {
   // The slot that a window, perhaps of a window, is on; else the slot itself.
   int base_of(int index) const;
   bool has_windows(int index) const { return !windows_of(index).empty(); }
+  std::int64_t arena_bytes() const { return arena_bytes_; }
+
+  // Computes in this memory, of at least `arena_bytes`, until it is taken away again. Planned slots
+  // move only when it is another than before.
+  void put_arena(StorageRef memory);
+  StorageRef take_arena() { return std::move(arena_); }
   const StorageRef& arena() const { return arena_; }
 
   // Says where the memory of a slot is, and with it that of its windows.
@@ -70,8 +78,13 @@ class Executable {
   }
   void check_windows(int index) const;
 
-  StorageRef arena_;
+  static constexpr std::uint64_t kNoSerial = UINT64_MAX;
+
+  std::int64_t arena_bytes_;
+  StorageRef arena_;                     // while it runs
+  std::uint64_t placed_in_ = kNoSerial;  // the storage in which planned slots are
   std::vector<Slot> slots_;
+  std::vector<int> planned_;
   std::vector<std::vector<int>> windows_;  // of each slot: the windows on it, and on those
   std::vector<const View*> operands_;
   std::vector<Call> calls_;

@@ -1,6 +1,6 @@
 """Types of the native module. What each function does is described where it is bound."""
 
-from types import CellType, CodeType
+from types import CellType, CodeType, FunctionType
 from typing import Any, TypedDict, final
 
 from typing_extensions import CapsuleType
@@ -124,6 +124,7 @@ class Snapshot:
     def add_attribute(self, owner: object, name: str, /) -> None: ...
     def add_item(self, owner: dict[Any, Any], key: object, /) -> None: ...
     def add_cell(self, cell: CellType, /) -> None: ...
+    def add_defaults(self, function: FunctionType, by_keyword: bool, /) -> None: ...
     def add_items(self, container: object, limit: int, /) -> None: ...
     def holds(self) -> bool: ...
 
@@ -165,7 +166,6 @@ class Program:
     def run_into(self, outputs: list[Array], inputs: list[Array], /) -> None: ...
     def step(self) -> Step: ...
 
-
 # ---------------------------------------------------------------------- steps of compiled programs
 
 @final
@@ -187,9 +187,16 @@ class StepRun:
     def __call__(self, *inputs: Array) -> Any: ...
 
 @final
+class Arena:
+    def __init__(self) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+
+@final
 class Executable:
     def __init__(
         self,
+        arena: Arena,
         arena_bytes: int,
         slots: list[tuple[Any, ...]],
         instructions: list[tuple[Any, ...]],

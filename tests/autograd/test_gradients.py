@@ -218,3 +218,21 @@ def test_copies_of_leaves_are_leaves_of_their_own():
         assert other.requires_grad
         assert other not in store
         assert (other * 3.0).sum().backward()[other].item() == 3
+
+
+def test_what_was_cut_off_is_named_when_the_values_on_the_way_are_gone() -> None:
+    w, v = (lm.nn.Parameter(lm.tensor([2.0, 3.0])) for _ in range(2))
+    on_the_way = w * w
+    with lm.no_grad():
+        silent = on_the_way.exp()
+    del on_the_way
+    for cut, why in (
+        ((w.exp() * w).argmax().astype(lm.float32), "by argmax, which has no gradient"),
+        (((w * w) > 1.0).astype(lm.float32), "which has no gradient: its result is Bool"),
+        (silent, r"it was cut off: made under no_grad at .* \(op exp\)"),
+        ((w * w).detach(), "it was cut off: detached at"),
+    ):
+        with pytest.raises(MissingGradientError, match=why):
+            (cut * v).sum().backward()[w]
+        with pytest.raises(MissingGradientError, match="it is not connected to the sum"):
+            (v * v).sum().backward()[w]

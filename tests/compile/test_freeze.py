@@ -1,11 +1,12 @@
 """freeze: captured arrays that are only read become constants of the program."""
 
+import gc
 from typing import Any
 
 import numpy as np
 
 import lumus as lm
-from lumus.compile.freeze import freeze
+from lumus.compile.freeze import Copies, freeze
 from tests.compile.build import Build
 
 
@@ -15,7 +16,7 @@ def test_arrays_that_are_read_become_constant_copies() -> None:
     weight, counter = build.capture("weight", [1.0, 2.0]), build.capture("counter", [0.0, 0.0])
     build.write(counter, build.op("add", counter, x))
     program = build.program(build.op("multiply", x, weight))
-    frozen = freeze(program)
+    frozen = freeze(program, Copies())
     constant = {one.var: one.constant for one in frozen.captures}
     assert constant == {weight: True, counter: False}
     arrays = {one.var: one.data for one in program.captures}
@@ -70,3 +71,28 @@ def test_what_depends_on_parameters_alone_is_computed_at_once() -> None:
     assert [one.op for one in f.program(x).equations].count("matmul") == 2
     assert [one.op for one in f.optimised(x).equations] == ["matmul"]
     assert f(x).tolist() == (x @ (weight.T @ weight).exp()).tolist()
+
+
+def test_programs_of_many_lengths_hold_frozen_values_once_while_they_are_the_same() -> None:
+    layer = lm.nn.Linear(64, 64)
+    frozen = lm.compile(layer, freeze=True, dynamic={"x": 0})
+
+    def held(lengths: range) -> int:
+        for length in lengths:
+            frozen(lm.ones((length, 64)))
+        gc.collect()
+        return lm.memory_stats()["live_bytes"]
+
+    with lm.no_grad():
+        frozen(lm.ones((200, 64)))
+        before = held(range(100, 110))
+        assert held(range(110, 150)) == before
+        old = frozen(lm.ones((100, 64))).tolist()
+        layer.weight.add_(1.0)
+        assert held(range(150, 190)) == before + layer.weight.nbytes
+        assert frozen(lm.ones((100, 64))).tolist() == old
+        new = frozen(lm.ones((99, 64)))
+        assert new.tolist() == layer(lm.ones((99, 64))).tolist() != old[:99]
+        frozen.clear()
+        gc.collect()
+        assert frozen(lm.ones((100, 64))).tolist() == layer(lm.ones((100, 64))).tolist()

@@ -11,6 +11,7 @@ from lumus.errors import (
     GraphFreedError,
     IndexRangeError,
     MatrixError,
+    MissingGradientError,
     SavedTensorMutatedError,
     TraceError,
 )
@@ -30,6 +31,70 @@ def test_gradients_and_stores_are_returned() -> None:
     assert store[w].tolist() == [4.0, 24.0]
     assert store[x].tolist() == [4.0, 9.0]
     assert slope.tolist() == [4.0, 24.0]
+
+
+def test_a_store_among_the_arguments_is_looked_up_by_parameters_from_outside() -> None:
+    layer = lm.nn.Linear(3, 2, generator=lm.random.Generator(0))
+    twin = lm.nn.Linear(3, 2, generator=lm.random.Generator(0))
+
+    def optimizer(of: Any) -> Any:
+        return lm.optim.AdamW(of.parameters(), lr=0.1)
+
+    eager, inside = optimizer(twin), optimizer(layer)
+
+    @lm.compile
+    def update(store: Any) -> Any:
+        norm = store[layer.weight].abs().sum()
+        inside.step(store)
+        return norm
+
+    for seed in range(3):
+        x = lm.random.normal((4, 3), generator=lm.random.Generator(seed))
+        wanted = twin(x).square().sum().backward()
+        norm = wanted[twin.weight].abs().sum().item()
+        assert update(layer(x).square().sum().backward()).item() == pytest.approx(norm, rel=1e-6)
+        eager.step(wanted)
+        assert layer.weight.tolist() == twin.weight.tolist()
+        assert layer.bias.tolist() == twin.bias.tolist()
+    assert len(update.cache_info().variants) == 1
+
+
+def test_a_store_is_for_its_own_tensors_and_is_given_back_with_them() -> None:
+    w, v = (lm.nn.Parameter(lm.tensor([2.0, 3.0])) for _ in range(2))
+    doubled = lm.compile(lambda store: lm.GradStore.of((p, g * 2.0) for p, g in store.items()))
+    for p in (w, v, w):
+        found = doubled((p * p).sum().backward())
+        assert found[p].tolist() == [8.0, 12.0]
+        assert list(found) == [p]
+    assert len(doubled.cache_info().variants) == 2
+    with pytest.raises(MissingGradientError):
+        lm.compile(lambda store: store[v])((w * w).sum().backward())
+
+
+@pytest.mark.parametrize("mode", [lm.enable_grad, lm.no_grad])
+def test_a_store_is_looked_up_by_an_argument(mode: Any) -> None:
+    def moved(w: Any, store: Any, more: Any) -> Any:
+        return w.detach() - store[w] * 0.5 + more["store"][w]
+
+    compiled = lm.compile(moved)
+    for values in ([2.0, 3.0], [1.0, 5.0]):
+        w = lm.nn.Parameter(lm.tensor(values))
+        store, other = (w * w).sum().backward(), (w * 3.0).sum().backward()
+        with mode():
+            found = compiled(w, store, {"store": other})
+            assert found.tolist() == moved(w, store, {"store": other}).tolist()
+        assert len(store) == 1
+    assert len(compiled.cache_info().variants) == 1
+
+
+def test_stores_of_lengths_that_vary() -> None:
+    w, v = (lm.nn.Parameter(lm.tensor([2.0, 3.0])) for _ in range(2))
+    compiled = lm.compile(lambda x, store: (x * store[w]).sum(), dynamic={"x": 0})
+    for size in (1, 2, 3, 2):
+        assert compiled(lm.ones((size, 2)), (w * w).sum().backward()).item() == 10.0 * size
+    assert len(compiled.cache_info().variants) == 3
+    with pytest.raises(MissingGradientError):
+        compiled(lm.ones((2, 2)), (v * v).sum().backward())
 
 
 def test_backward_of_a_result_says_to_call_it_inside() -> None:
@@ -161,3 +226,20 @@ def test_a_result_that_meets_a_graph_is_refused_unless_it_is_a_constant() -> Non
         grads = (constant * w).sum().backward()
         assert grads[w].tolist() == constant[0].tolist()
     assert (compiled(x) * 2.0).tolist() == (inner(x) * 2.0).tolist()
+
+
+def test_results_that_are_cut_off_inside_say_so() -> None:
+    w, v = (lm.nn.Parameter(lm.tensor([2.0, 3.0])) for _ in range(2))
+    functions: list[tuple[Any, str]] = [
+        (lambda: (w * w).argmax(), "made at .* by argmax, which has no gradient"),
+        (lambda: ((w * w).exp() > 1.0).astype(lm.float32), "its result is Bool"),
+        (lambda: (w * w).detach() * 2.0, "it was cut off: detached at"),
+    ]
+    for function, why in functions:
+        for result in (function(), lm.compile(function)()):
+            with pytest.raises(MissingGradientError, match=why):
+                (result.astype(lm.float32) * v).sum().backward()[w]
+    with lm.no_grad():
+        result = lm.compile(lambda: w * w)()
+    with pytest.raises(MissingGradientError, match=r"made under no_grad at .* \(op multiply\)"):
+        (result * v).sum().backward()[w]

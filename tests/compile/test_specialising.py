@@ -50,21 +50,6 @@ def test_replaced_parameters_and_globals_are_noticed() -> None:
     assert "layer.weight" in reasons[2]
 
 
-def test_sizes_that_may_vary_do_not_count_and_the_oldest_go() -> None:
-    compiled = lm.compile(lambda x, y: (x + y).sum(axis=0), dynamic={"x": 0, "y": 0})
-    for size in range(1, 41):
-        x = lm.ones((size, 2))
-        assert compiled(x, x).tolist() == [2.0 * size] * 2
-    assert len(compiled.cache_info().variants) == 32
-    assert compiled(lm.ones((3, 2)), lm.ones((3, 2))).tolist() == [6.0, 6.0]
-    for width in range(3, 10):
-        compiled(lm.ones((2, width)), lm.ones((2, width)))
-    with pytest.raises(TraceError, match="specialised for the 9th time"):
-        compiled(lm.ones((2, 10)), lm.ones((2, 10)))
-    with pytest.raises(Exception, match="no axis 0 that could vary"):
-        compiled(lm.ones(()), lm.ones(()))
-
-
 def test_numbers_and_names_among_arguments_are_built_in() -> None:
     @lm.compile(max_variants=20)
     def scaled(x: Any, factor: Any, how: str) -> Any:
@@ -151,14 +136,3 @@ def test_arguments_by_name_are_found_again_in_any_order() -> None:
         assert compiled(x=x, y=y).tolist() == [4.0, 2.0]
         assert compiled(x, y=y, scale=2.0).tolist() == [8.0, 4.0]
     assert [one.num_calls for one in compiled.cache_info().variants] == [3, 3, 3, 3]
-
-
-def test_programs_that_hold_no_longer_count_for_sizes_that_vary() -> None:
-    factor = 0.0
-    compiled = lm.compile(lambda x: x * factor, dynamic={"x": 0}, max_variants=3)
-    for factor in (1.0, 2.0, 3.0):
-        compiled(lm.ones((2,)))
-        assert compiled(lm.ones((3,))).tolist() == [factor] * 3
-    factor = 4.0
-    with pytest.raises(TraceError, match=r"factor: 3\.0 -> 4\.0"):
-        compiled(lm.ones((2,)))

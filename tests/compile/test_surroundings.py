@@ -278,3 +278,26 @@ def test_a_global_is_no_attribute_of_the_same_name(monkeypatch: Any) -> None:
         monkeypatch.setitem(globals(), "T", place)
         compiled(lm.ones((1, 2)))
     assert len(reasons(compiled)) == 1
+
+
+def test_defaults_that_were_replaced_are_noticed() -> None:
+    def scaled(x: Any, factor: float = 2.0, *, shift: float = 1.0) -> Any:
+        return x * factor + shift
+
+    def helped(x: Any) -> Any:
+        return scaled(x)
+
+    own, helper = lm.compile(scaled), lm.compile(helped)
+    x = lm.ones((2,))
+    for compiled in (own, helper, own, helper):
+        assert compiled(x).tolist() == [3.0, 3.0]
+    scaled.__defaults__ = (4.0,)
+    assert own(x).tolist() == helper(x).tolist() == [5.0, 5.0]
+    scaled.__kwdefaults__ = {"shift": -1.0}
+    assert own(x).tolist() == helper(x).tolist() == [3.0, 3.0]
+    scaled.__kwdefaults__["shift"] = 0.0
+    assert own(x).tolist() == helper(x).tolist() == [4.0, 4.0]
+    scaled.__defaults__ = (4.0,)  # an equal one is no change
+    assert own(x).tolist() == [4.0, 4.0]
+    assert len(own.cache_info().variants) == len(helper.cache_info().variants) == 4
+    assert reasons(own)[1] == "scaled: defaults: another tuple -> another tuple"

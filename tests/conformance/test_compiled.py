@@ -20,8 +20,7 @@ READ_VALUES = {
     "at.add": "a mask selects as many elements as it has True",
     "setitem": "a mask selects as many elements as it has True",
     "one_hot": "without num_classes as many as the largest class",
-    "embedding_bag": "the offsets say how many bags there are, and how long",
-    "ctc_loss": "the paths depend on the targets",
+    "embedding_bag": "the sizes of bags decide how their maxima are computed",
     "svd": "the spec fixes the signs by values",
     "eigh": "the spec fixes the signs by values",
 }

@@ -43,8 +43,11 @@ def executable(
     results: list[int],
     bound: list[tuple[int, Array]] | None = None,
     arena_bytes: int = 256,
+    arena: _native.Arena | None = None,
 ) -> _native.Executable:
-    return _native.Executable(arena_bytes, slots, instructions, results, bound or [])
+    return _native.Executable(
+        arena or _native.Arena(), arena_bytes, slots, instructions, results, bound or []
+    )
 
 
 def run(made: _native.Executable, *arguments: Values) -> list[Values]:
@@ -386,12 +389,105 @@ def test_threads_take_turns() -> None:
         assert all((one == 23 * number).all() for one in results[number])
 
 
+def chain(size: int, arena: _native.Arena, *, to: Callable[..., Any] | None = None) -> Any:
+    """2 * x * x, by way of the arena, with a call between."""
+    shape, nbytes = (size,), 4 * size
+    slots = [made_input(shape), ("planned", F32, shape, 0), ("fresh", F32, shape)]
+    slots.append(("view", 1, F32, 0, shape, dense(shape)))
+    instructions = [
+        ("step", ADD, [0, 0], [1]),
+        *([] if to is None else [("into", to, [], [1])]),
+        ("step", MULTIPLY, [3, 0], [2]),
+    ]
+    return executable(slots, instructions, [2], arena_bytes=nbytes, arena=arena)
+
+
+def live_bytes() -> int:
+    gc.collect()
+    return _native.memory_stats()["live_bytes"]
+
+
+def test_executables_share_an_arena_as_large_as_the_largest_needs() -> None:
+    before, arena = live_bytes(), _native.Arena()
+    sizes = (16, 1024, 64, 4096)
+    made = [chain(size, arena) for size in sizes]
+    assert arena.nbytes == live_bytes() - before == 4 * 4096
+    for _ in range(2):
+        for size, one in zip(sizes, made, strict=True):
+            x = np.arange(size, dtype=np.float32)
+            np.testing.assert_array_equal(run(one, x)[0], 2 * x * x)
+    sizes, made = (*sizes, 8192), [*made, chain(8192, arena)]
+    assert arena.nbytes == live_bytes() - before == 4 * 8192
+    for size, one in zip(sizes, made, strict=True):
+        x = np.arange(size, dtype=np.float32)
+        np.testing.assert_array_equal(run(one, x)[0], 2 * x * x)
+    del made, one, arena
+    assert live_bytes() == before
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_run_within_a_callback_of_another_has_memory_of_its_own(size: int) -> None:
+    arena, x = _native.Arena(), np.arange(size, dtype=np.float32)
+    inner, found = chain(size, arena), []
+    outer = chain(6, arena, to=lambda outputs, inputs: found.extend(run(inner, x)))
+    before = live_bytes()
+    for _ in range(2):
+        found.clear()
+        np.testing.assert_array_equal(run(outer, X)[0], 2 * X * X)
+        np.testing.assert_array_equal(found[0], 2 * x * x)
+        np.testing.assert_array_equal(run(inner, x)[0], 2 * x * x)
+    assert live_bytes() - before == found[0].nbytes
+
+
+def test_an_error_gives_the_arena_back() -> None:
+    def fail(outputs: Any, inputs: Any) -> None:
+        raise ValueError("no")
+
+    arena = _native.Arena()
+    failing, other = chain(6, arena, to=fail), chain(600, arena)
+    before = live_bytes()
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no"):
+            run(failing, X)
+    assert live_bytes() == before
+    x = np.arange(600, dtype=np.float32)
+    np.testing.assert_array_equal(run(other, x)[0], 2 * x * x)
+
+
+def test_an_arena_that_there_is_no_memory_for_is_refused_and_serves_the_others() -> None:
+    arena = _native.Arena()
+    small = chain(6, arena)
+    with pytest.raises(MemoryError):
+        executable([made_input()], [], [0], arena_bytes=1 << 61, arena=arena)
+    np.testing.assert_array_equal(run(small, X)[0], 2 * X * X)
+
+
+def test_executables_of_one_arena_run_in_several_threads_at_once() -> None:
+    arena = _native.Arena()
+    sizes = (40_000, 100, 50_000, 60_000)
+    made = [chain(size, arena) for size in sizes]
+    before = live_bytes()
+    right: list[bool] = []
+
+    def work(number: int) -> None:
+        x = np.arange(sizes[number], dtype=np.float32)
+        right.extend([(run(made[number], x)[0] == 2 * x * x).all() for _ in range(50)])
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 200
+    assert live_bytes() == before
+
+
 def test_arena_is_freed_with_its_executable() -> None:
-    live = _native.memory_stats()["live_bytes"]
+    live = live_bytes()
     made = executable([made_input()], [], [0], arena_bytes=1 << 20)
-    assert _native.memory_stats()["live_bytes"] == live + (1 << 20)
+    assert live_bytes() == live + (1 << 20)
     del made
-    assert _native.memory_stats()["live_bytes"] == live
+    assert live_bytes() == live
 
 
 def test_executable_in_a_cycle_with_its_callback_is_collected() -> None:
@@ -401,8 +497,7 @@ def test_executable_in_a_cycle_with_its_callback_is_collected() -> None:
         def callback(self, outputs: list[Array], inputs: list[Array]) -> None:
             pass
 
-    gc.collect()
-    live = _native.memory_stats()["live_bytes"]
+    live = live_bytes()
     owner = Owner()
     owner.made = executable(
         [made_input()], [("into", owner.callback, [], [])], [], arena_bytes=1 << 20
@@ -412,7 +507,7 @@ def test_executable_in_a_cycle_with_its_callback_is_collected() -> None:
     assert gone() is not None
     gc.collect()
     assert gone() is None
-    assert _native.memory_stats()["live_bytes"] == live
+    assert live_bytes() == live
 
 
 def test_array_of_a_callback_keeps_the_arena() -> None:

@@ -93,6 +93,23 @@ def test_cells() -> None:
         Snapshot().add_cell([1])  # type: ignore[arg-type]
 
 
+def test_defaults_of_functions() -> None:
+    def function(x: int = 1, *, y: int = 2) -> int:
+        return x + y
+
+    def replace(**defaults: Any) -> None:
+        for name, value in defaults.items():
+            setattr(function, name, value)
+
+    check_place(lambda one: one.add_defaults(function, False), lambda: replace(__defaults__=(3,)))
+    check_place(
+        lambda one: one.add_defaults(function, True), lambda: replace(__kwdefaults__={"y": 4})
+    )
+    check_place(lambda one: one.add_defaults(function, False), lambda: replace(__defaults__=None))
+    with pytest.raises(TypeError, match="a function"):
+        Snapshot().add_defaults([1], False)  # type: ignore[arg-type]
+
+
 def test_all_items_of_lists_and_dicts() -> None:
     listed, named = [[1], [2]], {"a": [1], "b": [2]}
     check_place(lambda one: one.add_items(listed, 9), lambda: listed.append([3]))

@@ -20,7 +20,7 @@ from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import A_TENSOR, Float
 from lumus.core.mode import MODE
-from lumus.core.record import Consumed, Cut, Edge, Leaf, Node, Record, Saved
+from lumus.core.record import Consumed, Cut, Edge, Leaf, Node, Record, Saved, leaves_near
 from lumus.core.site import Site, call_site, describe, source_line
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
@@ -375,31 +375,9 @@ def cut(tensor: Tensor[Any]) -> Cut:
     refuse_detach()
     node = tensor.node
     assert node is not None
-    return Cut("detach", "detach", call_site(), ref(node), leaves=_leaves_near(node))
+    return Cut("detach", "detach", call_site(), ref(node), leaves=leaves_near(node))
 
 
 def compiled_cut(node: Node, name: str) -> Cut:
     """The note of what a compiled function `name` returned, which would else come from `node`."""
-    return Cut("compile", name, call_site(), ref(node), leaves=_leaves_near(node))
-
-
-MAX_NODES_LOOKED_AT = 16
-
-
-def _leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
-    """The leaves that lead to a node, if they are found without a long search.
-
-    The nodes between them and a detached tensor may be gone when somebody asks.
-    """
-    if node.__class__ is Leaf:
-        return (ref(node),)
-    found = {node: None}
-    pending = [node]
-    for one in pending:
-        for origin in one.origins:
-            if isinstance(origin, tuple) and origin[0] not in found:
-                if len(found) == MAX_NODES_LOOKED_AT:
-                    return None
-                found[origin[0]] = None
-                pending.append(origin[0])
-    return tuple([ref(one) for one in pending if one.__class__ is Leaf])
+    return Cut("compile", name, call_site(), ref(node), leaves=leaves_near(node))

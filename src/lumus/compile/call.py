@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import MethodType
 from typing import Any
 
+from lumus.autograd.gradients import GradStore
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
-from lumus.core.tree import Branch, StaticLeaf, Tree, take_apart
+from lumus.core.tree import Branch, StaticLeaf, Tree, put_together, take_apart
 
 
 class Call:
     """The arguments of one call of `function`, taken apart.
 
-    Calls with equal keys are of one kind: one program serves them.
+    Calls with equal keys are of one kind: one program serves them. The keys of gradient stores are
+    none of the `tensors`: `leaves` says by their places which tensors they are.
     """
 
-    __slots__ = ("function", "key", "kinds", "records", "tensors", "tree")
+    __slots__ = ("function", "key", "kinds", "leaves", "records", "tensors", "tree")
 
     def __init__(
         self,
@@ -31,8 +34,40 @@ class Call:
         self.tensors: list[Tensor[Any]] = []
         self.tree: Branch = take_apart((args, kwargs), self.tensors)
         self.records = records
+        self.leaves: dict[int, Tensor[Any]] = {}
+        if any(tensor.origin.__class__ is tuple for tensor in self.tensors):
+            self._part_leaves()
         self.kinds = tuple([_kind_of(tensor, records) for tensor in self.tensors])
-        self.key = (self.tree, records, self.kinds)
+        self.key = (self.tree, records, self.kinds, self.nodes())
+
+    def _part_leaves(self) -> None:
+        places = _keys_of_stores(self.tree)
+        self.leaves = {at: self.tensors[at] for at in sorted(places)}
+        self.tensors = [one for at, one in enumerate(self.tensors) if at not in places]
+
+    def nodes(self) -> tuple[Any, ...]:
+        """What each leaf is: the place of the argument as which it comes in, too, or its node."""
+        if not self.leaves:
+            return ()
+        given: dict[Any, int] = {
+            one.node: at for at, one in enumerate(self.tensors) if one.node is not None
+        }
+        return tuple([given.get(one.node, one.node) for one in self.leaves.values()])
+
+    def with_tensors(self, tensors: Sequence[Tensor[Any]]) -> Any:
+        """The arguments, positional and named, with these in the place of the tensors."""
+        following = iter(tensors)
+        leaves = {
+            at: tensors[node].requires_grad_() if isinstance(node, int) else leaf
+            for (at, leaf), node in zip(self.leaves.items(), self.nodes(), strict=True)
+        }
+        places = itertools.count()
+
+        def next_tensor() -> Tensor[Any]:
+            leaf = leaves.get(next(places))
+            return next(following) if leaf is None else leaf
+
+        return put_together(self.tree, next_tensor)
 
     def statics(self) -> Iterator[Any]:
         """The values that are no tensors."""
@@ -52,7 +87,7 @@ class Call:
             _label(item, names[at] if at < len(names) else f"args[{at}]", found)
         for key, item in zip(kwargs.keys, kwargs.items, strict=True):
             _label(item, key, found)
-        return found
+        return [one for at, one in enumerate(found) if at not in self.leaves]
 
     def signature(self) -> tuple[str, ...]:
         """Each tensor's name and spec."""
@@ -60,6 +95,22 @@ class Call:
             f"{label}: {tensor.spec!r}"
             for label, tensor in zip(self.labels(), self.tensors, strict=True)
         )
+
+
+def _keys_of_stores(tree: Tree) -> set[int]:
+    """Which of the tensors are keys of gradient stores: in those they take turns with gradients."""
+    found: set[int] = set()
+    pending: list[Tree] = [tree]
+    place = 0
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Branch):
+            if one.kind is GradStore:
+                found.update(range(place, place + len(one.items), 2))
+            pending.extend(reversed(one.items))
+        elif not isinstance(one, StaticLeaf):
+            place += 1
+    return found
 
 
 def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, type[Any] | None]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from lumus.core import kernels, kernels_linalg, line_kernels
 from lumus.core.embedding_kernels import Embedding, EmbeddingGrad, OneHot
-from lumus.core.loss_kernels import CrossEntropy, Ctc
+from lumus.core.loss_kernels import CrossEntropy, Ctc, CtcGrad
 from lumus.trace.program import Equation, Program, Var
 from lumus.trace.value import VIEWS
 
 Bound = tuple[Var, int]
 """Numbers of rows, and how many rows there are."""
 
-_FAILING = (kernels.Callback, kernels.Checked, Ctc)
+_FAILING = (kernels.Callback, kernels.Checked, Ctc, CtcGrad)
 
 
 class Failures:
@@ -20,6 +20,7 @@ class Failures:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._makers = program.makers()
+        self._written = {write.value for write in program.writes}
         known: set[Bound] = set()
         self._failing: list[int] = []
         for at, one in enumerate(program.equations):
@@ -52,7 +53,7 @@ class Failures:
         return self._program.with_equations([*early, *late])
 
     def _is_written(self, equation: Equation) -> bool:
-        return any(write.value in equation.outputs for write in self._program.writes)
+        return not self._written.isdisjoint(equation.outputs)
 
     def _is_within(self, numbers: Var, bound: int) -> bool:
         """Whether numbers are places along an axis of at most that length."""

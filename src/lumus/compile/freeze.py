@@ -9,22 +9,43 @@ from lumus.core.spec import Spec
 from lumus.trace.program import Capture, Program
 
 
-def freeze(program: Program, *, copies: bool = True) -> Program:
+class Copies:
+    """Copies of arrays from outside, one of each for as long as nothing is written to it.
+
+    So programs of many shapes, which read the same weights, hold them once.
+    """
+
+    __slots__ = ("_made",)
+
+    def __init__(self) -> None:
+        self._made: dict[Any, tuple[int, Any]] = {}
+
+    def of(self, data: Any, spec: Spec) -> Any:
+        """What the array holds now, in memory that nobody writes."""
+        place = (data.storage_id, data.address, tuple(data.strides), spec)
+        version, copy = self._made.get(place, (None, None))
+        if version != data.version:
+            copy = spec.device.prepare(Copy(), (spec,), (spec,))(data)
+            self._made[place] = (data.version, copy)
+        return copy
+
+    def clear(self) -> None:
+        """Forgets them."""
+        self._made.clear()
+
+
+def freeze(program: Program, copies: Copies | None = None) -> Program:
     """The program with constants for the captured arrays that it does not write.
 
-    They are copies: what is written to the arrays later does not reach the program, and passes may
-    compute with the values. Without `copies` they are the arrays, which nobody else may have.
+    With `copies` they are those: what is written to the arrays later does not reach the program,
+    and passes may compute with the values. Else they are the arrays, which nobody else may have.
     """
     written = {write.target for write in program.writes}
     return program.with_captures(
         [
             one
             if one.constant or one.var in written
-            else Capture(one.var, _copied(one.data, one.var.spec) if copies else one.data, True)
+            else Capture(one.var, copies.of(one.data, one.var.spec) if copies else one.data, True)
             for one in program.captures
         ]
     )
-
-
-def _copied(data: Any, spec: Spec) -> Any:
-    return spec.device.prepare(Copy(), (spec,), (spec,))(data)

@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 from lumus import _native
 from lumus.compile.call import Call, has_parameter
 from lumus.compile.files import write_program
+from lumus.compile.freeze import Copies
 from lumus.compile.freeze import freeze as frozen_values
 from lumus.compile.lower_cpu import lower
 from lumus.compile.pipeline import optimised
@@ -57,6 +58,9 @@ class CompiledFunction(Generic[P, R]):
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
         self._calls = _native.CallTable()  # the last variant of each kind of simple calls
+        # What all variants share: the memory they compute in, and the values that are built in.
+        self._arena = _native.Arena()
+        self._copies = Copies()
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
@@ -98,7 +102,7 @@ class CompiledFunction(Generic[P, R]):
 
     def cache_info(self) -> CacheInfo:
         """Every specialisation: why it was made, how long that took, the memory of its plan."""
-        return CacheInfo(self.name, tuple(self._infos))
+        return CacheInfo(self.name, tuple(self._infos), self._arena.nbytes)
 
     def clear(self) -> None:
         """Forgets all specialisations, and their memory."""
@@ -107,6 +111,8 @@ class CompiledFunction(Generic[P, R]):
             self._calls.clear()
             self._infos.clear()
             self._sizes.clear()
+            self._copies.clear()
+            self._arena = _native.Arena()  # a plan that runs keeps the one that it has
 
     def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:
         """The traced program of a call with these arguments, before the passes; runs nothing."""
@@ -143,7 +149,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _optimised(self, program: Program) -> Program:
         if self.options.freeze:
-            program = frozen_values(program)
+            program = frozen_values(program, self._copies)
         return optimised(program, fast_math=self.options.fast_math)
 
     def _variant(self, call: Call) -> Variant:
@@ -175,7 +181,7 @@ class CompiledFunction(Generic[P, R]):
             var: tuple(tensor.data.strides)
             for var, tensor in zip(program.inputs, call.tensors, strict=True)
         }
-        lowered = lower(program, strides)
+        lowered = lower(program, strides, self._arena)
         info.trace_s, info.compile_s = middle - start, time.perf_counter() - middle
         info.arena_bytes = lowered.memory.arena_bytes
         info.naive_bytes = lowered.memory.naive_bytes
@@ -290,10 +296,11 @@ def compile(
     a value inside (``if loss > 1``, ``.item()``) raises TraceError.
 
     `max_variants` is how many specialisations there may be. `dynamic` names arguments with an axis
-    whose length varies, ``{"x": 0}``: each length has a plan of its own, which does not count; the
-    32 used last are kept. `fast_math` allows that sums and products are reordered. `freeze` builds
-    in, for inference, the values that tensors from outside have when it is traced (those that it
-    does not write): the plan is faster, and what is written to them later does not reach it.
+    whose length varies, ``{"x": 0}``: each length has a plan of its own, which does not count; all
+    compute in the same memory, and the 1,024 used last are kept. `fast_math` allows that sums and
+    products are reordered. `freeze` builds in, for inference, the values that tensors from outside
+    have when it is traced (those that it does not write): the plan is faster, and what is written
+    to them later does not reach it.
 
     Called while another function is traced, within `lumus.grad`, or with another interpreter in
     force, the function runs as it is. What it returns is not on a graph: call backward inside.

@@ -40,9 +40,7 @@ class LoadedProgram:
         self.path = path
         self.program: Program = saved.program
         self.name = saved.program.name
-        self.optimised: Program = optimised(
-            freeze(saved.program, copies=False), fast_math=fast_math
-        )
+        self.optimised: Program = optimised(freeze(saved.program), fast_math=fast_math)
         written = {write.target: write for write in saved.program.writes}
         self.state: dict[str, Tensor[Any]] = {
             one.var.label: new_tensor(one.data, one.var.spec)

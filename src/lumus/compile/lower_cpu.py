@@ -31,17 +31,27 @@ class Row:
 
 @frozen
 class Lowered:
-    """A program made ready: the native plan, the arrays of host inputs, and its memory."""
+    """A program made ready: the native plan, the arrays of host inputs, and its memory.
+
+    `arena` is what the plan computes in, which it may share with other plans.
+    """
 
     executable: Any
+    arena: _native.Arena
     hosts: tuple[tuple[HostInput, Any], ...]
     rows: tuple[Row, ...]
     memory: MemoryPlan
 
 
-def lower(program: Program, layouts: Mapping[Var, Strides]) -> Lowered:
-    """Makes the native plan of a program whose inputs have these strides."""
-    return _Lowering(Failures(_separated(program)).first(), layouts).lowered()
+def lower(
+    program: Program, layouts: Mapping[Var, Strides], arena: _native.Arena | None = None
+) -> Lowered:
+    """Makes the native plan of a program whose inputs have these strides.
+
+    It computes in `arena`, or in one of its own.
+    """
+    lowering = _Lowering(Failures(_separated(program)).first(), layouts)
+    return lowering.lowered(arena or _native.Arena())
 
 
 def _separated(program: Program) -> Program:
@@ -113,7 +123,7 @@ class _Lowering:
         self.bytes: list[int] = []
         self.wanted = set(program.outputs)
 
-    def lowered(self) -> Lowered:
+    def lowered(self, arena: _native.Arena) -> Lowered:
         program = self.program
         for var in program.inputs:
             strides = self.known.strides[var]
@@ -130,13 +140,14 @@ class _Lowering:
         self._copy_writes()
         memory = self._plan()
         executable = _native.Executable(
+            arena,
             memory.arena_bytes,
             self.slots,
             self.instructions,
             [self.places[var].slot for var in program.outputs],
             self.bound,
         )
-        return Lowered(executable, tuple(self.hosts), tuple(self.rows), memory)
+        return Lowered(executable, arena, tuple(self.hosts), tuple(self.rows), memory)
 
     def _slot(self, description: Any) -> int:
         self.slots.append(description)

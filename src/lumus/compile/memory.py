@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
 
 from lumus.core.frozen import frozen
 
 ALIGNMENT = 64
+
+_Placed = tuple[int, int, int, int]  # from, to, the first step and the last one
 
 
 @frozen
@@ -35,8 +38,7 @@ class MemoryPlan:
 def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
     """Packs intervals into one arena: the largest first, each at the lowest place that is free.
 
-    Two values share bytes only if no step needs both. Linear in the number of values times those
-    alive with it.
+    Two values share bytes only if no step needs both.
 
     Source: the greedy-by-size strategy of Pisarchyk and Lee, "Efficient Memory Management for Deep
     Neural Net Inference", 2020.
@@ -44,12 +46,13 @@ def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
     sizes = [_rounded(one.nbytes) for one in lifetimes]
     order = sorted(range(len(lifetimes)), key=lambda at: (-sizes[at], lifetimes[at].first, at))
     offsets = [0] * len(lifetimes)
-    placed: list[int] = []
+    placed: list[_Placed] = []  # by where they start
     for at in order:
         if sizes[at]:
-            offsets[at] = _lowest_place(at, placed, lifetimes, sizes, offsets)
-            placed.append(at)
-    arena = max((offsets[at] + sizes[at] for at in placed), default=0)
+            one = lifetimes[at]
+            start = offsets[at] = _lowest_place(one, sizes[at], placed)
+            insort(placed, (start, start + sizes[at], one.first, one.last))
+    arena = max((stop for _, stop, _, _ in placed), default=0)
     return MemoryPlan(tuple(offsets), arena, sum(sizes), _peak(lifetimes, sizes))
 
 
@@ -57,24 +60,13 @@ def _rounded(nbytes: int) -> int:
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
-def _lowest_place(
-    at: int,
-    placed: Sequence[int],
-    lifetimes: Sequence[Lifetime],
-    sizes: Sequence[int],
-    offsets: Sequence[int],
-) -> int:
-    one = lifetimes[at]
-    taken = sorted(
-        (offsets[other], offsets[other] + sizes[other])
-        for other in placed
-        if lifetimes[other].first <= one.last and one.first <= lifetimes[other].last
-    )
+def _lowest_place(one: Lifetime, size: int, placed: Sequence[_Placed]) -> int:
     place = 0
-    for start, stop in taken:
-        if start - place >= sizes[at]:
+    for start, stop, first, last in placed:
+        if start - place >= size:
             break
-        place = max(place, stop)
+        if stop > place and first <= one.last and one.first <= last:
+            place = stop
     return place
 
 

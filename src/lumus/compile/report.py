@@ -13,8 +13,9 @@ class VariantInfo:
     """One specialisation of a compiled function.
 
     `signature` is the kind of call that it is for, `reason` why it was made, `trace_s` and
-    `compile_s` how long that took (seconds), `arena_bytes` the memory that its plan holds,
-    `naive_bytes` what the values in it would take without sharing, `num_calls` how often it ran.
+    `compile_s` how long that took (seconds), `arena_bytes` what its plan needs of the function's
+    arena, `naive_bytes` what the values in it would take without sharing, `num_calls` how often it
+    ran.
     """
 
     __slots__ = (
@@ -48,13 +49,19 @@ class VariantInfo:
 
 @frozen
 class CacheInfo:
-    """The variants of a compiled function, in the order in which they were made."""
+    """The variants of a compiled function, in the order in which they were made.
+
+    `arena_bytes` is the memory that they compute in, one after the other: what the largest of them
+    needs.
+    """
 
     name: str
     variants: tuple[VariantInfo, ...]
+    arena_bytes: int
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {_counted(len(self.variants), 'variant')}"]
+        many = _counted(len(self.variants), "variant")
+        lines = [f"{self.name}: {many}, an arena of {self.arena_bytes:,} bytes"]
         lines += [f"  {number}. {one}" for number, one in enumerate(self.variants, 1)]
         return "\n".join(lines)
 
@@ -63,7 +70,8 @@ def explanation(name: str, lowered: Lowered) -> str:
     """What a plan does, a line for each equation that runs: how, what it moves, where it is from.
 
     With the least time that each can take on this machine, by its products or the bytes it moves.
-    Then the memory: of the arena, of its values unshared, and the most that is alive at once.
+    Then the memory: what it needs of the arena, of its values unshared, the most that is alive at
+    once, and the arena as it is, for this plan and those that share it.
     """
     rates, rows = machine_rates(), [row for row in lowered.rows if row.how != "view"]
     costs = [cost_of(row.equation) for row in rows]
@@ -82,7 +90,7 @@ def explanation(name: str, lowered: Lowered) -> str:
         f"{sum(one.bound_s(rates) for one in costs) * 1e6:.1f} us at "
         f"{rates.operations / 1e9:.0f} billion operations and {rates.nbytes / 1e9:.0f} GB a second",
         f"memory: arena {memory.arena_bytes:,} bytes; without sharing {memory.naive_bytes:,}; "
-        f"alive at once {memory.peak_bytes:,}",
+        f"alive at once {memory.peak_bytes:,}; held for all plans {lowered.arena.nbytes:,}",
     ]
     return "\n".join(lines)
 

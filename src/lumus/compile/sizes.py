@@ -1,4 +1,7 @@
-"""Axes whose lengths vary: plans for them that do not count, of which the last used are kept."""
+"""Axes whose lengths vary: plans for them that do not count.
+
+They share an arena, so that one more length is one more list of steps.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from lumus.compile.call import Call
 from lumus.compile.variant import Variant
 from lumus.errors import ArgumentError
 
-MAX_SIZES = 32
-"""How many lengths are kept."""
+MAX_SIZES = 1024
+"""How many lengths of a family are kept, those that were used last: a bound against a leak."""
 
 
 class Sizes:
@@ -18,7 +21,7 @@ class Sizes:
 
     def __init__(self, axes: Mapping[str, int]) -> None:
         self._axes = dict(axes)
-        self._families: dict[Any, Any] = {}  # by the key of a call
+        self._families: dict[Any, dict[Any, None]] = {}  # the keys of the calls of each
 
     def clear(self) -> None:
         """Forgets all families."""
@@ -31,21 +34,20 @@ class Sizes:
         """
         if not self._axes:
             return sum(map(len, variants.values()))
-        others = set(self._families.values()) - {self._family(call)}
-        return len(others) + len(variants.get(call.key, ()))
+        others = len(self._families) - (self._family(call) in self._families)
+        return others + len(variants.get(call.key, ()))
 
     def make_room(self, call: Call, variants: dict[Any, list[Variant]]) -> list[Variant]:
         """Takes a call into its family, and out of `variants` the length used longest ago."""
         if not self._axes:
             return []
-        family = self._family(call)
-        alike = [key for key, other in self._families.items() if other == family]
+        known = self._families.setdefault(self._family(call), {})
         gone: list[Variant] = []
-        if len(alike) >= MAX_SIZES:
-            oldest = min(alike, key=lambda key: max(one.used for one in variants[key]))
+        if call.key not in known and len(known) >= MAX_SIZES:
+            oldest = min(known, key=lambda key: max(one.used for one in variants[key]))
             gone = variants.pop(oldest)
-            del self._families[oldest]
-        self._families[call.key] = family
+            del known[oldest]
+        known[call.key] = None
         return gone
 
     def _family(self, call: Call) -> Any:
@@ -62,4 +64,4 @@ class Sizes:
             shape = list(spec.shape)
             shape[axis] = -1
             kinds.append((tuple(shape), spec.dtype, spec.device, leaf))
-        return (call.tree, call.records, tuple(kinds))
+        return (call.tree, call.records, call.nodes(), tuple(kinds))

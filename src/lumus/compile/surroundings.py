@@ -11,11 +11,11 @@ from __future__ import annotations
 import dis
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from operator import is_
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from lumus.autograd.custom_call import CustomOp
 from lumus.core.frozen import frozen
@@ -81,7 +81,23 @@ class Attribute:
         snapshot.add_attribute(self.owner, self.name)
 
 
-Place = Cell | Global | Attribute
+@frozen
+class Defaults:
+    """What parameters of a function mean where none is given; of those by keyword alone, or not."""
+
+    function: FunctionType
+    by_keyword: bool
+
+    def read(self) -> Any:
+        """What they mean now."""
+        return self.function.__kwdefaults__ if self.by_keyword else self.function.__defaults__
+
+    def watch(self, snapshot: Snapshot) -> None:
+        """Adds the place to a snapshot."""
+        snapshot.add_defaults(self.function, self.by_keyword)
+
+
+Place = Cell | Global | Attribute | Defaults
 
 
 class Surroundings:
@@ -174,7 +190,7 @@ class Surroundings:
             return ()  # the Python of a custom op runs at each call
         if isinstance(value, ModuleType):
             return self._later(name, value) if _is_users(value) else ()
-        if isinstance(value, Holder) and not isinstance(value, type):
+        if _is_holder(value):
             return self._of_holder(name, value)
         if isinstance(value, MethodType):
             return [(name or "self", value.__self__), ("", value.__func__)]
@@ -201,7 +217,7 @@ class Surroundings:
     def _of_holder(self, name: str, holder: Holder) -> Iterator[tuple[str, Any]]:
         self._holders.append((name, holder))
         for label, one in [("", holder), *holder.watched()]:
-            if isinstance(one, Holder):  # its code is that of its class
+            if _is_holder(one):  # its code is that of its class
                 self._later(name, type(one))
                 yield "", getattr(type(one), "forward", None)
             elif isinstance(one, FunctionType):
@@ -237,8 +253,11 @@ class Surroundings:
                 if name in scope and (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
                     yield from self._name(name, Global(scope, name))
-        for one in (function.__defaults__, function.__kwdefaults__):
-            yield f"{function.__name__}: defaults", one
+        label, code = f"{function.__name__}: defaults", function.__code__
+        if code.co_argcount:
+            yield from self._name(label, Defaults(function, by_keyword=False))
+        if code.co_kwonlyargcount:
+            yield from self._name(label, Defaults(function, by_keyword=True))
 
     def _name(self, name: str, place: Place) -> Iterator[tuple[str, Any]]:
         value = place.read()
@@ -260,6 +279,7 @@ def _codes_of(code: CodeType) -> list[CodeType]:
     return codes
 
 
+@lru_cache(maxsize=4096)
 def _globals_of(code: CodeType) -> list[str]:
     """The names that code looks up globally; `co_names` has those of attributes, too."""
     found = [
@@ -275,6 +295,10 @@ def _items(container: Any) -> list[Any]:
     if len(container) > _LARGE:
         return [len(container)]
     return [*container, *container.values()] if isinstance(container, dict) else list(container)
+
+
+def _is_holder(value: Any) -> TypeGuard[Holder]:
+    return hasattr(type(value), "watched")
 
 
 def _is_users(module: ModuleType) -> bool:

@@ -30,7 +30,7 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
         _proxy(tracer, name, label, tensor, node)
         for label, tensor, (_, _, node) in zip(call.labels(), call.tensors, call.kinds, strict=True)
     ]
-    args, kwargs = put_together(call.tree, iter(proxies).__next__)
+    args, kwargs = call.with_tensors(proxies)
     mode = MODE.get()
     token = MODE.set(Mode(mode.records, mode.notes_cuts, tracer, mode))
     try:
@@ -151,9 +151,9 @@ class Returned:
 
 
 def _cut_of(tensor: Tensor[Any]) -> Cut | None:
-    """Why a result is not on a graph, if it would be on one without `compile`."""
+    """Why a result is not on a graph: because it was cut off inside, or by `compile`."""
     if tensor.origin.__class__ is not tuple:
-        return None
+        return tensor.cut
     node = tensor.node
     assert node is not None
     return compiled_cut(node, node.op)

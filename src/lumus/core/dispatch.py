@@ -19,7 +19,7 @@ from lumus.core.kinds import TITLE
 from lumus.core.mode import MODE, Mode
 from lumus.core.op import Needs
 from lumus.core.plan import PLANS, Plan, make_plan
-from lumus.core.record import Cut, CutReason, Node, Origin
+from lumus.core.record import Cut, CutReason, Leaf, Node, Origin, leaves_near
 from lumus.core.scalar.expressions import Expression
 from lumus.core.site import call_site
 from lumus.core.spec import Spec
@@ -141,7 +141,9 @@ def _cut(plan: Plan, inputs: tuple[Tensor[Any], ...], spec: Spec, mode: Mode) ->
             assert plan.op is not None
             reason: CutReason = "op" if mode.records else "no_grad"
             detail = plan.op.reason or f"its result is {TITLE[spec.dtype.kind]}"
-            return Cut(reason, plan.name, call_site(), ref(tensor.origin[0]), detail)
+            node = tensor.origin[0]
+            leaves = None if node.__class__ is Leaf else leaves_near(node)
+            return Cut(reason, plan.name, call_site(), ref(node), detail, leaves)
     return None
 
 

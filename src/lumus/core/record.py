@@ -36,6 +36,7 @@ _new: Any = object.__new__
 
 
 MAX_CUTS_NAMED = 3
+MAX_NODES_LOOKED_AT = 16
 
 
 class Saved(Generic[K_co]):
@@ -307,3 +308,22 @@ class Leaf(Node):
     def __init__(self, tensor: Tensor[Float], site: Site | None) -> None:
         super().__init__(LeafSignature(tensor.spec), None, (), site)
         self.tensor = ref(tensor)
+
+
+def leaves_near(node: Node) -> tuple[ref[Node], ...] | None:
+    """The leaves that lead to a node, if they are found without a long search.
+
+    The nodes between them and a value that was cut off may be gone when somebody asks.
+    """
+    if node.__class__ is Leaf:
+        return (ref(node),)
+    found = {node: None}
+    pending = [node]
+    for one in pending:
+        for origin in one.origins:
+            if isinstance(origin, tuple) and origin[0] not in found:
+                if len(found) == MAX_NODES_LOOKED_AT:
+                    return None
+                found[origin[0]] = None
+                pending.append(origin[0])
+    return tuple([ref(one) for one in pending if one.__class__ is Leaf])

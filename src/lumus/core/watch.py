@@ -8,7 +8,7 @@ so that a compiled call looks closer only when another one stands there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from lumus import _native
 
@@ -19,7 +19,6 @@ Snapshot = _native.Snapshot
 """
 
 
-@runtime_checkable
 class Holder(Protocol):
     """An object with tensors and settings that a compiled function may have built in."""
 

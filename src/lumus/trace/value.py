@@ -6,6 +6,7 @@ In the program nothing is overwritten: a write gives the buffer another value.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -141,6 +142,7 @@ class Value:
         return f"<traced {self.spec!r}>"
 
 
+@lru_cache(maxsize=4096)
 def layout_of(shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Any:
     """An array without memory of that shape; dense unless strides are given."""
     if strides is None:

@@ -208,11 +208,33 @@ def _cross_entropy_grad(
     return logits
 
 
+def _ctc(kernel: loss_kernels.Ctc, inputs: Specs, outputs: Specs) -> Spec:
+    logarithms, labels, num_counted, num_targets = inputs
+    check_kind(logarithms, "float")
+    for one in inputs[1:]:
+        check_kind(one, "int")
+    check_equal((logarithms.ndim, labels.ndim), (3, 2))
+    _, batch, _ = logarithms.shape
+    check_equal(
+        (labels.shape[0], num_counted.shape, num_targets.shape), (batch, (batch,), (batch,))
+    )
+    check(labels.shape[1] % 2 == 1, "labels have a blank between and around them")
+    return logarithms.with_shape((batch,))
+
+
+def _ctc_grad(kernel: loss_kernels.CtcGrad, inputs: Specs, outputs: Specs) -> Spec:
+    grad, *given = inputs
+    check_equal(grad, _ctc(loss_kernels.Ctc(), tuple(given), outputs))
+    return given[0]
+
+
 RULES: dict[type[Any], Callable[[Any, Specs, Specs], Spec | Specs]] = {
     attention_kernels.Attention: _attention,
     attention_kernels.AttentionGrad: _attention_grad,
     loss_kernels.CrossEntropy: _cross_entropy,
     loss_kernels.CrossEntropyGrad: _cross_entropy_grad,
+    loss_kernels.Ctc: _ctc,
+    loss_kernels.CtcGrad: _ctc_grad,
     normalization_kernels.Normalize: _normalize,
     normalization_kernels.NormalizeGrad: _normalize_grad,
     recurrent_kernels.Recurrent: _recurrent,

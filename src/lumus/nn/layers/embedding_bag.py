@@ -7,12 +7,14 @@ from typing import Self
 from lumus.core.argument import check_tensors, choice, flag
 from lumus.core.dtypes import DType, float32
 from lumus.core.kinds import Float, Int
+from lumus.core.mode import MODE
 from lumus.core.tensor import Tensor
 from lumus.errors import ShapeError
 from lumus.nn.layers.embedding import given_table, random_table, table_shape
 from lumus.nn.module import Module
 from lumus.ops.embedding.embedding import row_number
 from lumus.ops.embedding.embedding_bag import BagMode, embedding_bag
+from lumus.ops.interop.checked import checked
 from lumus.ops.random.generator import Generator
 
 
@@ -95,11 +97,7 @@ class EmbeddingBag(Module):
     ) -> Tensor[Float]:
         if offsets is not None and self.include_last_offset:
             check_tensors("EmbeddingBag", ids, offsets)
-            if offsets.ndim != 1 or not offsets.size or int(offsets[-1].item()) != ids.size:
-                raise ShapeError(
-                    f"EmbeddingBag: the last offset must be the number of ids, {ids.size}"
-                )
-            offsets = offsets[:-1]
+            offsets = _without_last(offsets, ids.size)
         return embedding_bag(
             ids,
             self.weight,
@@ -114,3 +112,16 @@ class EmbeddingBag(Module):
         num_rows, width = self.weight.shape
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{num_rows}, {width}, mode={self.mode!r}{padding}"
+
+
+def _without_last(offsets: Tensor[Int], count: int) -> Tensor[Int]:
+    """The offsets but for the last, which must be `count`."""
+    told = f"EmbeddingBag: the last offset must be the number of ids, {count}"
+    if offsets.ndim != 1 or not offsets.size:
+        raise ShapeError(told)
+    fits = offsets[-1:] == count
+    if not MODE.get().has_values:
+        return checked(offsets, fits, ShapeError, told)[:-1]
+    if not fits.item():
+        raise ShapeError(told)
+    return offsets[:-1]

@@ -19,6 +19,7 @@ from lumus.nn.module import Module, Parameter
 from lumus.ops.create.full import zeros
 from lumus.ops.create.tensor import tensor
 from lumus.ops.elementwise.where import where
+from lumus.ops.interop.lengths import checked_lengths
 from lumus.ops.random.dropout import dropout
 from lumus.ops.random.generator import Generator
 from lumus.ops.recurrent.recurrent import num_states, recurrent
@@ -290,24 +291,14 @@ def _first_states(
 
 def _checked_lengths(op: str, x: Tensor[Float], lengths: Lengths, num_steps: int) -> Tensor[Int]:
     """The lengths as a tensor on the device of `x`; raises for one that is not in 0..num_steps."""
-    if isinstance(lengths, Tensor):
-        if lengths.dtype.kind != "int":
-            raise kind_error(op, lengths.dtype, ("int",), what="lengths")
-        shape, numbers = lengths.shape, lengths.reshape(lengths.size).tolist()
-    else:
-        numbers = list(integers(op, "lengths", lengths))
-        shape = (len(numbers),)
-    if shape != (x.shape[1],):
+    if not isinstance(lengths, Tensor):
+        lengths = tensor(list(integers(op, "lengths", lengths)), dtype=int64, device=x.device)
+    elif lengths.dtype.kind != "int":
+        raise kind_error(op, lengths.dtype, ("int",), what="lengths")
+    if lengths.shape != (x.shape[1],):
         raise ShapeError(
             f"{op}: lengths must have shape ({x.shape[1]},), one for each row of the batch, got "
-            f"{shape}",
+            f"{lengths.shape}",
             op=op,
         )
-    for row, length in enumerate(numbers):
-        if not 0 <= length <= num_steps:
-            raise ArgumentError(
-                f"{op}: length {length} of row {row} is not in 0..{num_steps}", op=op
-            )
-    if isinstance(lengths, Tensor):
-        return lengths
-    return tensor(numbers, dtype=int64, device=x.device)
+    return checked_lengths(op, lengths, num_steps, "lengths")

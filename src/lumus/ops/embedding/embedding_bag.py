@@ -10,13 +10,18 @@ from lumus.core.argument import check_tensors, choice
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, int64
 from lumus.core.kinds import Bool, Float, Int
+from lumus.core.mode import MODE
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, ShapeError
+from lumus.ops.create.arange import arange
+from lumus.ops.create.full import full
 from lumus.ops.create.tensor import tensor
 from lumus.ops.elementwise.where import where
 from lumus.ops.embedding.embedding import embedding, row_number
+from lumus.ops.interop.checked import checked
 from lumus.ops.shape.concat import concat
+from lumus.ops.sort.searchsorted import searchsorted
 
 BagMode = Literal["sum", "mean", "max"]
 OP = "embedding_bag"
@@ -40,7 +45,7 @@ def embedding_bag(
     **Shapes.** `ids` (bags, n), or (n,) with `offsets` (bags,), and `weight` (rows, width) give
     (bags, width); `per_sample_weights` has the shape of `ids`.
     **Kinds.** `ids` and `offsets` are Int, the others Float; means of half types are computed in
-    float32. `offsets` are read: a traced program keeps those it was traced with.
+    float32. The sizes of bags decide how maxima are computed: with `offsets` they cannot be traced.
     **Gradient.** As of the rows that `embedding` gives; of a maximum split evenly among ties.
     **Raises.** IndexRangeError for a number that is not in [0, rows), ArgumentError for offsets
     that do not ascend from 0 to at most n, ShapeError, KindError.
@@ -53,7 +58,7 @@ def embedding_bag(
     more = [one for one in (offsets, per_sample_weights) if one is not None]
     check_tensors(OP, ids, weight, *more)
     _check(ids, offsets, per_sample_weights, mode)
-    sizes = None if offsets is None else _sizes(offsets, ids.size)
+    bags = None if offsets is None else _Bags(offsets, ids)
     rows = embedding(ids, weight, padding_idx=padding_idx, scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.expand_dims(-1)
@@ -61,10 +66,10 @@ def embedding_bag(
     if padding_idx is not None:
         kept = ids.astype(int64) != row_number(OP, padding_idx, weight.shape[0])
     if mode == "max":
-        return _largest(rows, kept, sizes)
+        return _largest(rows, kept, bags)
     if kept is not None:
         rows = where(kept.expand_dims(-1), rows, 0.0)
-    return _summed(rows, sizes) if mode == "sum" else _mean(rows, kept, sizes)
+    return _summed(rows, bags) if mode == "sum" else _mean(rows, kept, bags)
 
 
 def _check(ids: Any, offsets: Any, weights: Any, mode: str) -> None:
@@ -87,46 +92,62 @@ def _check(ids: Any, offsets: Any, weights: Any, mode: str) -> None:
         )
 
 
-def _sizes(offsets: Tensor[Int], count: int) -> Any:
-    """How many of `count` numbers each bag has: an array."""
-    starts = [int(one) for one in offsets.tolist()]
-    if not starts and count:
-        raise ArgumentError(f"{OP}: {count} numbers are in no bag: there are no offsets", op=OP)
-    sizes = np.diff(np.array([*starts, count], dtype=np.int64))
-    if starts and (starts[0] != 0 or sizes.min() < 0):
-        raise ArgumentError(
-            f"{OP}: offsets must ascend from 0 to at most {count}, got {starts}", op=OP
-        )
-    return sizes
+class _Bags:
+    """The bags that begin at `offsets`: how many, how large, and in which one each id is."""
+
+    def __init__(self, offsets: Tensor[Int], ids: Tensor[Int]) -> None:
+        count = ids.size
+        self.count = offsets.size
+        if not self.count and count:
+            raise ArgumentError(f"{OP}: {count} numbers are in no bag: there are no offsets", op=OP)
+        self._starts = offsets.astype(int64)
+        end = full((min(1, self.count),), count, dtype=int64, device=ids.device)
+        stops = concat([self._starts[1:], end])
+        told = f"{OP}: offsets must ascend from 0 to at most {count}"
+        ascends = (stops >= self._starts) & (self._starts[:1] == 0)
+        if not MODE.get().has_values:
+            stops = checked(stops, ascends, ArgumentError, told)
+        elif not ascends.all():
+            raise ArgumentError(f"{told}, got {offsets.tolist()}", op=OP)
+        self._stops = stops
+        self._places = arange(count, device=ids.device)
+
+    def sizes(self) -> Tensor[Int]:
+        """How many ids each has."""
+        return self._stops - self._starts
+
+    def of_ids(self) -> Tensor[Int]:
+        """The number of the bag of each of the ids."""
+        return searchsorted(self._stops, self._places, side="right")
 
 
-def _summed(rows: Tensor[Float], sizes: Any) -> Tensor[Float]:
-    if sizes is None:
+def _summed(rows: Tensor[Float], bags: _Bags | None) -> Tensor[Float]:
+    if bags is None:
         return rows.sum(axis=1)
-    bags = tensor(np.repeat(np.arange(len(sizes)), sizes), device=rows.device)
     total: Tensor[Float] = apply(
-        "embedding_grad", rows, bags, num_rows=len(sizes), skipped=-1, averages=False
+        "embedding_grad", rows, bags.of_ids(), num_rows=bags.count, skipped=-1, averages=False
     )
     return total
 
 
-def _mean(rows: Tensor[Float], kept: Tensor[Bool] | None, sizes: Any) -> Tensor[Float]:
+def _mean(rows: Tensor[Float], kept: Tensor[Bool] | None, bags: _Bags | None) -> Tensor[Float]:
     dtype = rows.dtype
     if dtype.itemsize < float32.itemsize:
         rows = rows.astype(float32)  # the sum may be beyond what the mean is
-    total = _summed(rows, sizes)
+    total = _summed(rows, bags)
     if kept is not None:
-        counts = _summed(kept.expand_dims(-1).astype(rows.dtype), sizes).maximum(1.0)
+        counts = _summed(kept.expand_dims(-1).astype(rows.dtype), bags).maximum(1.0)
         return (total / counts).astype(dtype)
-    if sizes is None:
+    if bags is None:
         return (total / max(1, rows.shape[1])).astype(dtype)
-    each = np.maximum(sizes, 1)[:, None]
-    return (total / tensor(each, device=rows.device).astype(rows.dtype)).astype(dtype)
+    each = bags.sizes().maximum(1).expand_dims(1)
+    return (total / each.astype(rows.dtype)).astype(dtype)
 
 
-def _largest(rows: Tensor[Float], kept: Tensor[Bool] | None, sizes: Any) -> Tensor[Float]:
-    if sizes is None:
+def _largest(rows: Tensor[Float], kept: Tensor[Bool] | None, bags: _Bags | None) -> Tensor[Float]:
+    if bags is None:
         return _largest_of(rows, kept)
+    sizes = bags.sizes().numpy()
     # Bags of one size stand together, and each size takes one reduction.
     order = np.argsort(sizes, kind="stable")
     ends = np.cumsum(sizes[order])

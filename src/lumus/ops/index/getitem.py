@@ -13,6 +13,7 @@ from lumus.core.composite import call, composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
 from lumus.core.index_errors import index_error_of
+from lumus.core.kinds import Bool
 from lumus.core.mode import MODE
 from lumus.core.tensor import Index, Tensor, require_operand
 from lumus.core.write import apply_into, check_writable
@@ -32,6 +33,10 @@ def setitem(x: Tensor[Any], index: Index, value: Any) -> None:
     """`x[index] = value`, in place."""
     functional = "x.at[index].set(value)"
     check_writable("setitem", x, functional, MODE.get())
+    updated = None if MODE.get().has_values else _by_mask(x, index, value, "setitem")
+    if updated is not None:
+        call("copy_", x, updated, spelled="setitem")
+        return
     selection = select(x, index)
     values = _values(x, value, selection, "setitem")
     base = selection.view(x)
@@ -67,8 +72,12 @@ def at_add(x: Tensor[Any], index: Index, value: Any) -> Tensor[Any]:
 
 
 def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> Tensor[Any]:
+    op = "at.add" if accumulate else "at.set"
+    updated = _by_mask(x, index, value, op, accumulate=accumulate)
+    if updated is not None:
+        return updated
     selection = select(x, index)
-    values = _values(x, value, selection, "at.add" if accumulate else "at.set")
+    values = _values(x, value, selection, op)
     starts, sizes, steps = selection.starts, selection.sizes, selection.steps
     if selection.indices:
         base = selection.view(x)
@@ -82,7 +91,6 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
                 accumulate=accumulate,
             )
         except IndexRangeError as error:
-            op = "at.add" if accumulate else "at.set"
             raise index_error_of(op, selection.sources[error.axis], error) from None
         values = changed.permute_dims(inverse_order(selection.order))
         if sizes == x.shape == values.shape and all(step == 1 for step in steps):
@@ -94,6 +102,52 @@ def _updated(x: Tensor[Any], index: Index, value: Any, *, accumulate: bool) -> T
             spread = apply("unslice", values, shape=x.shape, starts=starts, steps=steps)
             return cast("Tensor[Any]", x + spread)
     return apply("slice_put", x, values, starts=starts, sizes=sizes, steps=steps)
+
+
+def _by_mask(
+    x: Tensor[Any], index: Index, value: Any, op: str, *, accumulate: bool = False
+) -> Tensor[Any] | None:
+    """A copy of `x` with the same `value` at all places of a mask, which need not be known for it.
+
+    None if the index is another, or if the value differs from place to place.
+    """
+    mask, axis = _only_mask(x.ndim, index)
+    if mask is None or mask.shape != x.shape[axis : axis + mask.ndim]:
+        return None
+    if isinstance(value, Sequence) or (accumulate and x.dtype.kind == "bool"):
+        return None
+    before, behind = x.shape[:axis], x.shape[axis + mask.ndim :]
+    values = require_operand(x, value, op)
+    promote(values.dtype, x.dtype, op)
+    if not broadcasts_to(values.shape, (*before, 1, *behind)):
+        return None
+    values = values.broadcast_to((*before, 1, *behind)).astype(x.dtype)
+    values = values.reshape((*before, *(1,) * mask.ndim, *behind))
+    mask = mask.reshape((*mask.shape, *(1,) * len(behind)))
+    return apply("where", mask, x + values if accumulate else values, x)
+
+
+def _only_mask(ndim: int, index: Index) -> tuple[Tensor[Bool] | None, int]:
+    """The mask of an index of whole axes beside it, and the first axis that it stands on."""
+    items: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
+    masks = [
+        at
+        for at, item in enumerate(items)
+        if isinstance(item, Tensor) and item.spec.dtype.kind == "bool" and item.ndim
+    ]
+    if len(masks) != 1:
+        return None, 0
+    mask, before, behind = items[masks[0]], items[: masks[0]], items[masks[0] + 1 :]
+    gaps = [item for item in (*before, *behind) if item is Ellipsis]
+    wholes = [item for item in (*before, *behind) if isinstance(item, slice) and item == _WHOLE]
+    is_plain = len(gaps) <= 1 and len(gaps) + len(wholes) == len(items) - 1
+    if not is_plain or mask.ndim + len(wholes) > ndim:
+        return None, 0
+    is_from_behind = any(item is Ellipsis for item in before)
+    return mask, ndim - mask.ndim - len(behind) if is_from_behind else len(before)
+
+
+_WHOLE = slice(None)
 
 
 def _values(x: Tensor[Any], value: Any, selection: Selection, op: str) -> Tensor[Any]:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from lumus.core.argument import check_tensors, flag, integers
 from lumus.core.broadcast import integer
-from lumus.core.dtypes import int64
-from lumus.core.kinds import Float, Int
+from lumus.core.device import Device
+from lumus.core.dtypes import float64, int64
+from lumus.core.kinds import Bool, Float, Int
+from lumus.core.mode import MODE
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, IndexRangeError, ShapeError
+from lumus.ops.create.arange import arange
+from lumus.ops.create.full import full, full_like, zeros
 from lumus.ops.create.tensor import tensor
 from lumus.ops.elementwise.where import where
+from lumus.ops.interop.checked import checked
+from lumus.ops.interop.lengths import checked_lengths
 from lumus.ops.loss.ctc import ctc
 from lumus.ops.loss.reduction import Reduction, check_floats, check_reduction
+from lumus.ops.shape.concat import concat
+from lumus.ops.shape.stack import stack
 
 Lengths = Tensor[Int] | Sequence[int] | int
 
@@ -71,87 +76,100 @@ def ctc_loss(
             op=op,
         )
     num_frames, batch, classes = frames.shape
-    counted = _lengths(op, "input_lengths", input_lengths, batch, num_frames)
-    lengths = _lengths(op, "target_lengths", target_lengths, batch, targets.size)
-    rows = _rows(op, targets, lengths, is_single=is_single)
     blank = integer(op, "blank", blank)
-    _check_classes(op, rows, blank, classes)
-    given = (_with_blanks(rows, blank), counted, lengths)
-    numbers = [tensor(one, dtype=int64, device=frames.device) for one in given]
-    losses = ctc(frames, *numbers, zero_infinity=zero_infinity)
+    if not 0 <= blank < classes:
+        raise ArgumentError(f"{op}: blank {blank} is no class: there are {classes}", op=op)
+    targets = targets.to_device(frames.device).astype(int64)
+    is_table = targets.ndim == 2 and len(targets) == batch and not is_single
+    if not is_table and targets.ndim != 1:
+        raise _misfit(op, targets, f"a batch of {batch}")
+    longest = targets.shape[1] if is_table else targets.size
+    counted = _lengths(op, "input_lengths", input_lengths, batch, num_frames, frames.device)
+    lengths = _lengths(op, "target_lengths", target_lengths, batch, longest, frames.device)
+    if is_single:
+        rows = targets.expand_dims(0)
+    else:
+        rows = targets if is_table else _rows_of(op, targets, lengths)
+    counts = arange(rows.shape[1], device=frames.device) < lengths.expand_dims(1)
+    rows = _classes_of(op, rows, counts, blank, classes)
+    losses = ctc(frames, _with_blanks(rows, blank), counted, lengths, zero_infinity=zero_infinity)
     if zero_infinity:
         losses = where(losses.isinf(), 0.0, losses)
     if reduction == "mean":
-        scale = tensor(1.0 / np.maximum(lengths, 1), device=frames.device).astype(losses.dtype)
-        return (losses * scale).mean()
+        scale = 1.0 / lengths.maximum(1).astype(float64)
+        return (losses * scale.astype(losses.dtype)).mean()
     if reduction == "sum":
         return losses.sum()
     return losses.squeeze(0) if is_single else losses
 
 
-def _lengths(op: str, name: str, given: Lengths, batch: int, most: int) -> Any:
-    """The lengths as NumPy integers, one for each row, none above `most`."""
+def _lengths(
+    op: str, name: str, given: Lengths, batch: int, most: int, device: Device
+) -> Tensor[Int]:
+    """The lengths as int64, one for each row, none above `most`."""
     if isinstance(given, Tensor):
         if given.dtype.kind != "int":
             raise kind_error(op, given.dtype, ("int",), what=name)
-        numbers: list[int] = given.reshape(given.size).tolist()
+        numbers = given.to_device(device).astype(int64).reshape(given.size)
     else:
-        numbers = list(integers(op, name, [given] if isinstance(given, int) else given))
-    if len(numbers) != batch:
-        raise ShapeError(f"{op}: {name} must be {batch} integers, got {len(numbers)}", op=op)
-    for row, length in enumerate(numbers):
-        if not 0 <= length <= most:
-            raise ArgumentError(
-                f"{op}: length {length} of row {row} is not in 0..{most}: {name}", op=op
-            )
-    return np.array(numbers, np.int64)
+        listed = integers(op, name, [given] if isinstance(given, int) else given)
+        numbers = tensor(list(listed), dtype=int64, device=device)
+    if numbers.size != batch:
+        raise ShapeError(f"{op}: {name} must be {batch} integers, got {numbers.size}", op=op)
+    return checked_lengths(op, numbers, most, name)
 
 
-def _rows(op: str, targets: Tensor[Int], lengths: Any, *, is_single: bool) -> list[Any]:
-    """The target of each row as NumPy integers."""
-    numbers = targets.astype(int64).to_device("cpu").numpy()
-    if targets.ndim == 2 and len(numbers) == len(lengths) and not is_single:
-        if len(lengths) and lengths.max() > numbers.shape[1]:
-            raise ArgumentError(
-                f"{op}: targets of shape {targets.shape} have no {lengths.max()} classes in a row",
-                op=op,
-            )
-        return [row[:length] for row, length in zip(numbers, lengths, strict=True)]
-    if targets.ndim == 1 and is_single and lengths[0] <= len(numbers):
-        return [numbers[: lengths[0]]]
-    if targets.ndim == 1 and not is_single and lengths.sum() == len(numbers):
-        return list(np.split(numbers, np.cumsum(lengths)[:-1]))
-    raise ShapeError(
-        f"{op}: targets of shape {targets.shape} do not fit target lengths {lengths.tolist()}: "
-        "they must be (N, S), or all of them in one axis",
+def _rows_of(op: str, targets: Tensor[Int], lengths: Tensor[Int]) -> Tensor[Int]:
+    """Targets that stand one after the other, a row for each; what is beyond a row's is any."""
+    stops = lengths.cumsum(axis=0)
+    fits = lengths.sum() == targets.size
+    if not MODE.get().has_values:
+        stops = checked(stops, fits, ShapeError, str(_misfit(op, targets, "their lengths")))
+        longest = targets.size
+    elif not fits:
+        raise _misfit(op, targets, f"target lengths {lengths.tolist()}")
+    else:
+        longest = lengths.max().item() if lengths.size else 0
+    if longest == 0:
+        return zeros((lengths.size, 0), dtype=int64, device=targets.device)
+    places = (stops - lengths).expand_dims(1) + arange(longest, device=targets.device)
+    return targets.take(places.minimum(targets.size - 1))
+
+
+def _misfit(op: str, targets: Tensor[Int], what: str) -> ShapeError:
+    return ShapeError(
+        f"{op}: targets of shape {targets.shape} do not fit {what}: they must be (N, S), or all of "
+        "them in one axis",
         op=op,
     )
 
 
-def _check_classes(op: str, rows: list[Any], blank: int, classes: int) -> None:
-    if not 0 <= blank < classes:
-        raise ArgumentError(f"{op}: blank {blank} is no class: there are {classes}", op=op)
-    for row, numbers in enumerate(rows):
-        for place, number in enumerate(numbers.tolist()):
-            if not 0 <= number < classes:
-                raise IndexRangeError(
-                    f"{op}: target {number} at position {[row, place]} is no class: there are "
-                    f"{classes}, from 0 to {classes - 1}",
-                    op=op,
-                    index=number,
-                    bound=classes,
-                    position=(row, place),
-                )
-            if number == blank:
-                raise ArgumentError(
-                    f"{op}: target {number} at position {[row, place]} is the blank", op=op
-                )
+def _classes_of(
+    op: str, rows: Tensor[Int], counts: Tensor[Bool], blank: int, classes: int
+) -> Tensor[Int]:
+    """The targets that count, each a class other than the blank, and blanks for the others."""
+    is_class = ~counts | ((rows >= 0) & (rows < classes))
+    is_other = ~counts | (rows != blank)
+    outside = f"{op}: target {{}}{{}} is no class: there are {classes}, from 0 to {classes - 1}"
+    is_blank = f"{op}: target {{}}{{}} is the blank"
+    if not MODE.get().has_values:
+        rows = checked(rows, is_class, IndexRangeError, outside.format("{}", ""))
+        rows = checked(rows, is_other, ArgumentError, is_blank.format("{}", ""))
+    elif rows.size and not (is_class & is_other).all():
+        place = divmod((is_class & is_other).astype(int64).argmin().item(), rows.shape[1])
+        number = rows[place].item()
+        where_ = f" at position {list(place)}"
+        if number == blank:
+            raise ArgumentError(is_blank.format(number, where_), op=op)
+        raise IndexRangeError(
+            outside.format(number, where_), op=op, index=number, bound=classes, position=place
+        )
+    return where(counts, rows, blank)
 
 
-def _with_blanks(rows: list[Any], blank: int) -> Any:
-    """Blanks with each row's target on the odd places."""
-    longest = max((len(row) for row in rows), default=0)
-    labels = np.full((len(rows), 2 * longest + 1), blank, np.int64)
-    for number, row in enumerate(rows):
-        labels[number, 1 : 2 * len(row) : 2] = row
-    return labels
+def _with_blanks(rows: Tensor[Int], blank: int) -> Tensor[Int]:
+    """(N, S) targets as (N, 2 * S + 1): with blanks around each."""
+    batch, longest = rows.shape
+    pairs = stack([full_like(rows, blank), rows], axis=2).reshape(batch, 2 * longest)
+    last = full((batch, 1), blank, dtype=rows.dtype, device=rows.device)
+    return concat([pairs, last], axis=1)
