@@ -130,19 +130,19 @@ def _wanted_strides(program: Program) -> dict[Var, Strides]:
     copy it, is a view.
     """
     results = set(program.results())
-    turned = {
-        one.outputs[0]: one for one in program.equations if isinstance(one.kernel, kernels.Permute)
-    }
+    turned: dict[Var, tuple[Var, kernels.Permute]] = {}
     wanted: dict[Var, Strides] = {}
     for one in program.equations:
+        if isinstance(one.kernel, kernels.Permute):
+            turned[one.outputs[0]] = (one.inputs[0], one.kernel)
         turn = turned.get(one.inputs[0]) if isinstance(one.kernel, kernels.Reshape) else None
-        if turn is None:
+        if turn is None or turn[0] in results:
             continue
-        (source,), (var,) = turn.inputs, turn.outputs
-        moved = view_layouts(turn.kernel, layout_of(source.spec.shape))
+        source, permute = turn
+        moved = view_layouts(permute, layout_of(source.spec.shape))
         assert moved is not None
-        if source in results or view_layouts(one.kernel, moved[0]) is not None:
-            continue
-        strides = dict(zip(turn.kernel.axes, layout_of(var.spec.shape).strides, strict=True))
-        wanted[source] = tuple([strides[axis] for axis in range(source.spec.ndim)])
+        if view_layouts(one.kernel, moved[0]) is None:
+            dense = layout_of(one.inputs[0].spec.shape).strides
+            strides = dict(zip(permute.axes, dense, strict=True))
+            wanted[source] = tuple([strides[axis] for axis in range(source.spec.ndim)])
     return wanted

@@ -85,7 +85,7 @@ class Attribute:
 class Defaults:
     """What parameters of a function mean where none is given; of those by keyword alone, or not."""
 
-    function: FunctionType
+    function: Any
     by_keyword: bool
 
     def read(self) -> Any:
