@@ -22,9 +22,14 @@ needs_machine_code = pytest.mark.skipif(
 
 
 def executable_pages() -> int:
-    """Mappings of this process that can be executed and are no file."""
-    lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    return sum(1 for line in lines if " r-xp " in line and line.split()[4] == "0")
+    """Pages of this process that can be executed and are of no file."""
+    total = 0
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+        span, permissions, _, _, inode, *_ = line.split()
+        if permissions == "r-xp" and inode == "0":
+            begin, end = (int(one, 16) for one in span.split("-"))
+            total += (end - begin) // os.sysconf("SC_PAGESIZE")
+    return total
 
 
 def chain():
