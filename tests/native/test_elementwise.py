@@ -664,6 +664,37 @@ def test_outputs_in_place_of_inputs_that_are_read_later(step):
         same(b, expected[0])
 
 
+@pytest.mark.parametrize("columns", [63, 64, 100, 256, 700])
+@pytest.mark.parametrize("shape", [(1,), (2,), (37,), (3, 5)])
+def test_rows_with_gaps_between_them(shape, columns):
+    random = np.random.default_rng(4)
+    around = random.normal(size=(*shape, columns + 3)).astype(np.float32)
+    inside = np.zeros(around.shape, bool)
+    inside[..., 1 : columns + 1] = True
+    row, column, one = (
+        strided(random, (*shape, columns), name) for name in ("row", "column", "scalar")
+    )
+    for others in ((one, one), (row, one), (column, row)):
+        memory = around.copy()
+        x = memory[..., 1 : columns + 1]
+        expected = chain_bits(x, *others)
+        inputs = [native(array) for array in (x, *others)]
+        chain_program().run_into([native(x)], inputs)
+        assert np.ascontiguousarray(x).tobytes() == expected.tobytes()
+        np.testing.assert_array_equal(memory[~inside], around[~inside])
+
+
+def test_rows_with_gaps_in_place_of_inputs_that_are_read_later():
+    swap = make_program(["float32", "float32"], [("negative", "float32", (0,))], [1, 2])
+    memory = np.random.default_rng(5).normal(size=(2, 90, 130)).astype(np.float32)
+    before = memory.copy()
+    a, b = memory[:, :, 1:-1]
+    swap.run_into([native(a), native(b)], [native(a), native(b)])
+    np.testing.assert_array_equal(a, before[1, :, 1:-1])
+    np.testing.assert_array_equal(b, -before[0, :, 1:-1])
+    np.testing.assert_array_equal(memory[:, :, [0, -1]], before[:, :, [0, -1]])
+
+
 def test_output_over_an_input_of_another_size_of_element():
     memory = np.arange(4000, dtype=np.float64)
     expected = memory[:2000].astype(np.float32)
