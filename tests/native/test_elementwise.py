@@ -526,6 +526,41 @@ def test_two_instructions_round_as_two_whichever_operand_is_computed(inner, oute
         check_lengths(program, [x, y, z], expected, same)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "test", ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+)
+def test_a_choice_by_a_comparison_takes_the_bits_of_either_side(test, dtype):
+    odd = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0], dtype)
+    x, y = (np.tile(array.ravel(), 9) for array in np.meshgrid(odd, odd))
+    z = values(dtype, x.size, 3)
+    bits = f"u{z.itemsize}"
+    arrays, one = (x, y, z), odd[:1]
+    for chosen, other in ((0, 2), (2, 0), (1, 2), (2, 1), (0, 1), (1, 0), (2, 2)):
+        program = make_program(
+            [dtype] * 3, [(test, dtype, (0, 1)), ("select", dtype, (3, chosen, other))], [4]
+        )
+        for length in (1, 15, 16, 17, x.size):
+            for operands in (arrays, (x, one, z), (x, y, one), (one, y, one)):
+                given = [array[:length] for array in operands]
+                whole = np.broadcast_arrays(*given)
+                wanted = np.where(getattr(np, test)(*whole[:2]), whole[chosen], whole[other])
+                found = to_numpy(program.run3(*map(native, given)))
+                np.testing.assert_array_equal(found.view(bits), wanted.view(bits))
+
+
+def test_a_comparison_that_is_also_a_result_is_kept():
+    program = make_program(
+        ["float32", "float32"],
+        [("less", "float32", (0, 1)), ("select", "float32", (2, 0, 1))],
+        [2, 3],
+    )
+    x, y = values("float32", 40), values("float32", 40, 1)
+    flags, least = program.run_many([native(x), native(y)])
+    np.testing.assert_array_equal(to_numpy(flags), x < y)
+    same(to_numpy(least), np.where(x < y, x, y))
+
+
 def test_results_that_no_output_needs_are_allowed():
     program = make_program(
         ["float32"], [("exp", "float32", (0,)), ("negative", "float32", (0,))], [2]
