@@ -6,8 +6,8 @@ the block is computed. Bits stay: a block has the dtype that the result would ha
 
 An equation becomes an epilogue where that pays, which is where its time is the memory's
 (docs/performance.md has the figures):
-- the result is larger than the caches next to a core. Within these an equation takes as long as it
-  computes, and over the short rows of blocks it computes a little slower;
+- the result is larger than caches are. Within these an equation takes as long as it computes, and
+  over the short rows of blocks it computes a little slower;
 - it is cheap, and of float32 or float64: half types are converted before and after;
 - what else it reads is one element, or one for each column. Large operands are read faster in a row
   than in blocks.
@@ -28,7 +28,7 @@ from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.nodes import Input, Scalar
 from lumus.trace.program import Equation, Program, Var
 
-MIN_BYTES = 1 << 24
+MIN_BYTES = 1 << 25
 """Of the result."""
 
 MAX_COST = 3
