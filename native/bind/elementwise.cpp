@@ -260,6 +260,10 @@ const ElementwiseProgram& program_of(nb::handle program) {
   return nb::cast<const Program&>(program).compiled();
 }
 
+const ElementwiseProgram* program_or_null(nb::handle program) {
+  return program.is_none() ? nullptr : &program_of(program);
+}
+
 int broadcast_inputs(const View* const* inputs, int num_inputs, std::int64_t* shape) {
   const Shape common = broadcast_shape(inputs, num_inputs);
   for (int axis = 0; axis < common.rank; ++axis) shape[axis] = common.lengths[axis];

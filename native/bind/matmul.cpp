@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bind/program.h"
 #include "bind/release.h"
 #include "executor/step.h"
 #include "runtime/blas.h"
@@ -36,10 +37,10 @@ Array multiply(const Array& left, const Array& right, const View* bias) {
   Array out = make_array(a.dtype, rank, shape);
 
   if (num_elements(out.view) * a.shape[a.rank - 1] < kReleaseProducts) {
-    matmul_kernels().matmul(a, b, bias, out.view);
+    matmul_kernels().matmul(a, b, bias, nullptr, out.view);
   } else {
     const ReleasedLock unlocked;
-    matmul_kernels().matmul(a, b, bias, out.view);
+    matmul_kernels().matmul(a, b, bias, nullptr, out.view);
   }
   return out;
 }
@@ -62,21 +63,73 @@ View with_last_axes_swapped(const View& view) {
   return swapped;
 }
 
-// The inputs, converted to the dtype of the output; `transposed` swaps the last axes of the second.
-Step* matmul_step(bool transposed, bool has_bias) {
-  const auto run = [=](Views inputs, Views outputs) {
-    const DType dtype = outputs[0]->dtype;
-    const Array a = converted(*inputs[0], dtype), b = converted(*inputs[1], dtype);
-    const View right = transposed ? with_last_axes_swapped(b.view) : b.view;
-    if (!has_bias) return matmul_kernels().matmul(a.view, right, nullptr, *outputs[0]);
-    const Array bias = converted(*inputs[2], dtype);
-    matmul_kernels().matmul(a.view, right, &bias.view, *outputs[0]);
-  };
-  const auto work = [](Views inputs, Views outputs) {
+// Of the inputs converted to the dtype of the output; `transposed` swaps the last axes of the
+// second. A bias comes third, and then, as it is, what the epilogue reads besides the product: one
+// element, or one for each column.
+class MatmulStep final : public Step {
+ public:
+  // `epilogue` belongs to the caller, and outlives this; null for none.
+  MatmulStep(bool transposed, bool has_bias, const ElementwiseProgram* epilogue)
+      : Step({2 + has_bias + (epilogue ? epilogue->num_inputs - 1 : 0)}),
+        transposed_(transposed),
+        has_bias_(has_bias),
+        program_(epilogue) {
+    if (program_ && (program_->num_inputs > kMaxEpilogueInputs || program_->num_outputs != 1)) {
+      throw std::invalid_argument("an epilogue has one output, and not more than 8 inputs");
+    }
+  }
+
+  void check(Views inputs, Views outputs) const override {
+    if (!program_) return;
+    const View& result = *outputs[0];
+    if (result.rank == 0) throw std::invalid_argument("an epilogue of a product without axes");
+    if (program_->input_dtypes[0] != result.dtype || program_->output_dtypes[0] != result.dtype) {
+      throw std::invalid_argument("an epilogue has another dtype than the product");
+    }
+    for (int input = 1; input < program_->num_inputs; ++input) {
+      const View& view = *inputs[1 + has_bias_ + input];
+      if (view.dtype != program_->input_dtypes[input]) {
+        throw std::invalid_argument("an input of an epilogue has another dtype than the program");
+      }
+      const std::int64_t count = num_elements(view);
+      if (count != 1 && count != result.shape[result.rank - 1]) {
+        throw std::invalid_argument("an input of an epilogue is not one element for each column");
+      }
+    }
+  }
+
+  void run(Views inputs, Views outputs) const override {
+    const View& result = *outputs[0];
+    const Array a = converted(*inputs[0], result.dtype), b = converted(*inputs[1], result.dtype);
+    const View right = transposed_ ? with_last_axes_swapped(b.view) : b.view;
+    const Array bias = has_bias_ ? converted(*inputs[2], result.dtype) : Array();
+    const View* const added = has_bias_ ? &bias.view : nullptr;
+    if (!program_) return matmul_kernels().matmul(a.view, right, added, nullptr, result);
+    Epilogue epilogue;
+    epilogue.program = program_;
+    epilogue.operands[0] = {result.data, result.dtype, 1};
+    Array kept[kMaxEpilogueInputs];
+    for (int input = 1; input < program_->num_inputs; ++input) {
+      kept[input] = dense(*inputs[1 + has_bias_ + input]);
+      const View& view = kept[input].view;
+      epilogue.operands[input] = {view.data, view.dtype, num_elements(view) > 1};
+    }
+    matmul_kernels().matmul(a.view, right, added, &epilogue, result);
+  }
+
+  std::int64_t work(Views inputs, Views outputs) const override {
     const std::int64_t products = num_elements(*outputs[0]) * inputs[0]->shape[inputs[0]->rank - 1];
     return products / (kReleaseProducts / kReleaseFrom);
-  };
-  return make_step({has_bias ? 3 : 2}, run, work);
+  }
+
+ private:
+  bool transposed_;
+  bool has_bias_;
+  const ElementwiseProgram* program_;
+};
+
+Step* matmul_step(bool transposed, bool has_bias, nb::object epilogue) {
+  return new MatmulStep(transposed, has_bias, program_or_null(epilogue));
 }
 
 void load(const char* path) {
@@ -103,7 +156,8 @@ nb::object blas_info() {
 void bind_matmul(nb::module_& m) {
   m.def("matmul", lumus::matmul);
   m.def("matmul_bias", lumus::matmul_bias);
-  m.def("matmul_step", lumus::matmul_step);
+  m.def("matmul_step", lumus::matmul_step, nb::arg(), nb::arg(), nb::arg().none(),
+        nb::keep_alive<0, 3>());
   m.def("load_blas", lumus::load);
   m.def("blas_info", lumus::blas_info);
   m.def("needs_blas", [] { return lumus::matmul_kernels().uses_blas; });

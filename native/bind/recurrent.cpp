@@ -91,7 +91,8 @@ void run_forward(const RecurrentOptions& options, Views inputs, Views outputs) {
   task.hidden = output.view().shape[2];
   task.first_hidden = arguments.next_data();
   task.first_cell = arguments.next_data(options.has_cell());
-  matmul_kernels().matmul(as_matrix(x), transposed(arguments.next()), nullptr, as_matrix(gates));
+  matmul_kernels().matmul(as_matrix(x), transposed(arguments.next()), nullptr, nullptr,
+                          as_matrix(gates));
   task.weight = arguments.next_data();
   task.input_bias = arguments.next_data(options.has_bias);
   task.hidden_bias = arguments.next_data(options.has_bias);

@@ -41,7 +41,7 @@ class Reduction {
   Reduction(std::string_view kind, nb::object program, int, int out_dtype, nb::tuple axes, int,
             bool keepdims)
       : program_(std::move(program)),
-        compiled_(program_.is_none() ? nullptr : &program_of(program_)),
+        compiled_(program_or_null(program_)),
         kind_(kind_of(kind)),
         out_dtype_(static_cast<DType>(out_dtype)),
         axes_(axis_mask(axes)),

@@ -19,6 +19,8 @@ constexpr int64_t kBlockTile = 2048;  // of a block, whose instructions take lon
 // From this distance between neighbours on, reading along an axis wastes most of each cache line.
 constexpr int64_t kFarBytes = 64;
 constexpr int64_t kFarBlock = 32;
+// A row of as many elements is worth a tile of its own where that spares moving them.
+constexpr int64_t kDirectRow = 64;
 constexpr int kMaxSlots = 4096;
 constexpr int64_t kStackBytes = 64 * 1024;
 
@@ -159,6 +161,7 @@ struct Plan {
   int num_buffers;   // of operands that are not direct
   int num_moved;     // among them those that are not a single value
   int64_t num_tiles;
+  bool has_row_tiles;  // each tile is a row in which all operands are direct or constant
   int64_t extents[kMaxRank];
   int64_t block[kMaxRank];   // extents of a tile
   int64_t counts[kMaxRank];  // tiles along each axis
@@ -260,12 +263,35 @@ int find_crossing_axis(const Plan& plan) {
   return -1;
 }
 
+// Whether a row makes a tile: an operand has gaps between its rows, so that a tile of several would
+// have to be moved, and in a row all are read and written in place, or hold one value throughout.
+bool has_direct_rows(const Plan& plan, int64_t tile) {
+  const int last = plan.rank - 1;
+  if (plan.rank < 2 || plan.extents[last] < kDirectRow || plan.extents[last] > tile) return false;
+  bool has_gaps = false;
+  for (int index = 0; index < plan.num_operands; ++index) {
+    const Operand& operand = plan.operands[index];
+    const int64_t pitch = operand.strides[last - 1];
+    if (operand.strides[last] == operand.size) {
+      has_gaps = has_gaps || (pitch != 0 && pitch != plan.extents[last] * operand.size);
+      continue;
+    }
+    for (int axis = 0; axis < plan.rank; ++axis) {
+      if (operand.strides[axis] != 0) return false;
+    }
+  }
+  return has_gaps;
+}
+
 // Cuts the shape into tiles of at most `tile` elements.
 void cut_tiles(Plan& plan, int64_t tile) {
   const int last = plan.rank - 1;
   for (int axis = 0; axis < plan.rank; ++axis) plan.block[axis] = 1;
   const int crossing = find_crossing_axis(plan);
-  if (crossing >= 0) {
+  plan.has_row_tiles = has_direct_rows(plan, tile);
+  if (plan.has_row_tiles) {
+    plan.block[last] = plan.extents[last];
+  } else if (crossing >= 0) {
     plan.block[last] = smaller(plan.extents[last], kFarBlock);
     plan.block[crossing] = smaller(plan.extents[crossing], tile / plan.block[last]);
   } else {
@@ -328,6 +354,7 @@ void choose_access(Plan& plan) {
     operand.access = is_dense ? Access::direct : is_constant ? Access::constant : Access::moved;
     plan.num_buffers += !is_dense;
     plan.num_moved += operand.access == Access::moved;
+    if (operand.access == Access::moved) plan.has_row_tiles = false;
   }
 }
 
@@ -452,6 +479,20 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
     }
 
     run_steps(program, slots, count);
+    if (plan.has_row_tiles) {
+      // The rows that follow along the next axis lie further on, and nothing else changes.
+      const int axis = plan.rank - 2;
+      const int64_t rows = smaller(plan.counts[axis] - position[axis], end - tile) - 1;
+      for (int64_t row = 0; row < rows; ++row) {
+        for (int index = 0; index < plan.num_operands; ++index) {
+          const Operand& operand = plan.operands[index];
+          if (operand.access == Access::direct) slots[operand.slot] += operand.strides[axis];
+        }
+        run_steps(program, slots, count);
+      }
+      tile += rows;
+      position[axis] += rows;
+    }
 
     for (int index = program.num_inputs; index < plan.num_operands; ++index) {
       const Operand& operand = plan.operands[index];

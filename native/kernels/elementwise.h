@@ -147,7 +147,9 @@ struct ElementwiseKernels {
   StepFunction (*find_step)(Opcode opcode, DType dtype, DType source);
 
   // One loop for two instructions, each rounding on its own: outer(inner(first, second), third), or
-  // outer(third, inner(first, second)) when `is_reversed`. For the opcodes of `joins_in_pairs`.
+  // outer(third, inner(first, second)) when `is_reversed`. For the opcodes of `joins_in_pairs`, and
+  // for a comparison within a select: first where it holds and third elsewhere, or the other way
+  // round when `is_reversed`.
   StepFunction (*find_pair)(Opcode inner, Opcode outer, bool is_reversed, DType dtype);
 
   // An instruction of a block of float32 or float64 (elementwise_block.h), null if there is none.

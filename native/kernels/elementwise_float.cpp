@@ -5,14 +5,14 @@
 namespace lumus::LUMUS_ISA {
 namespace {
 
-// Element functions that give booleans: exact, so the compiler may make vectors of them as it
-// likes.
-#define LUMUS_TEST(Name, arguments, expression)     \
-  struct Name {                                     \
-    template <class T>                              \
-    LUMUS_INLINE std::uint8_t of arguments {        \
-      return static_cast<std::uint8_t>(expression); \
-    }                                               \
+// Functions of elements that give booleans: exact, so the compiler may make vectors of them as it
+// likes. The comparisons are functions of vectors, too, and give lanes of zeros or ones.
+#define LUMUS_TEST(Name, arguments, expression) \
+  struct Name {                                 \
+    template <class T>                          \
+    LUMUS_INLINE auto of arguments {            \
+      return expression;                        \
+    }                                           \
   };
 
 LUMUS_TEST(Equal, (T x, T y), x == y)
@@ -131,8 +131,34 @@ StepFunction find_outer(Opcode outer, bool is_reversed) {
   }
 }
 
+template <class T, class Test>
+StepFunction find_choice(bool is_reversed) {
+  return is_reversed ? choice_vectors<T, Test, true> : choice_vectors<T, Test, false>;
+}
+
+template <class T>
+StepFunction find_choice(Opcode test, bool is_reversed) {
+  switch (test) {
+    case Opcode::equal:
+      return find_choice<T, Equal>(is_reversed);
+    case Opcode::greater:
+      return find_choice<T, Greater>(is_reversed);
+    case Opcode::greater_equal:
+      return find_choice<T, GreaterEqual>(is_reversed);
+    case Opcode::less:
+      return find_choice<T, Less>(is_reversed);
+    case Opcode::less_equal:
+      return find_choice<T, LessEqual>(is_reversed);
+    case Opcode::not_equal:
+      return find_choice<T, NotEqual>(is_reversed);
+    default:
+      return nullptr;
+  }
+}
+
 template <class T>
 StepFunction find_pair(Opcode inner, Opcode outer, bool is_reversed) {
+  if (outer == Opcode::select) return find_choice<T>(inner, is_reversed);
   switch (inner) {
     case Opcode::add:
       return find_outer<T, Add>(outer, is_reversed);

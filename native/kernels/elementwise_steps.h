@@ -111,4 +111,19 @@ void pair_vectors(std::byte* result, const std::byte* first, const std::byte* se
   }
 }
 
+template <class T, class Test, bool kIsReversed>
+void choice_vectors(std::byte* result, const std::byte* first, const std::byte* second,
+                    const std::byte* third, std::int64_t count, unsigned fixed) {
+  Reader<T> x(first, fixed & 1);
+  Reader<T> y(second, fixed & 2);
+  Reader<T> z(third, fixed & 4);
+  for (std::int64_t left = count; left > 0; left -= kLanes<T>) {
+    const Vec<T> value = x.next(left);
+    const auto holds = Test::of(value, y.next(left));
+    const Vec<T> other = z.next(left);
+    write<T>(result, kIsReversed ? (holds ? other : value) : (holds ? value : other), left);
+    result += LUMUS_VECTOR_BYTES;
+  }
+}
+
 }  // namespace lumus::LUMUS_ISA

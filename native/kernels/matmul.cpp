@@ -23,6 +23,7 @@ struct Product {
   std::byte* c;
   const std::byte* bias;  // one element for each column, or null
   std::int64_t bias_stride;
+  const Epilogue* epilogue;  // or null
   std::int64_t rows, columns, depth;
   std::int64_t a_row_stride, a_column_stride;
   std::int64_t b_row_stride, b_column_stride;
@@ -80,6 +81,7 @@ Product describe(const View& a, const View& b, const View* bias, const View& out
   product.b = b.data;
   product.c = out.data;
   product.bias = bias ? bias->data : nullptr;
+  product.epilogue = nullptr;
   const int a_last = a.rank - 1;
   const int b_last = b.rank - 1;
   product.depth = a.shape[a_last];
@@ -234,6 +236,13 @@ void add_bias(std::int64_t rows, std::int64_t columns, const Element* bias,
   }
 }
 
+// Runs the epilogue over a piece of the result; `row` counts through the whole batch.
+void finish_piece(const Product& product, std::int64_t row, std::int64_t rows, std::int64_t column,
+                  std::int64_t columns) {
+  if (!product.epilogue) return;
+  run_epilogue(*product.epilogue, {row, rows, column, columns, product.columns});
+}
+
 // ---- the cut ------------------------------------------------------------------------------------
 
 // The blocks of one product, in units of strips and panels.
@@ -305,6 +314,7 @@ void multiply(const Product& product) {
                  product.bias_stride, c, columns);
       }
     }
+    finish_piece(product, 0, product.batch_size * rows, 0, columns);
     return;
   }
   const Blas* const library = kCanUseBlas<Element> && fits_blas(product) ? blas() : nullptr;
@@ -359,14 +369,13 @@ void multiply(const Product& product) {
                    product.bias_stride, to, columns);
         }
       }
+      finish_piece(product, batch * rows + row, row_end - row, column, column_end - column);
     }
   });
 }
 
-void matmul(const View& a, const View& b, const View* bias, const View& out) {
-  if (num_elements(out) == 0) return;
-  const Product product = describe(a, b, bias, out);
-  switch (a.dtype) {
+void multiply(DType dtype, const Product& product) {
+  switch (dtype) {
     case DType::float64:
       return multiply<double>(product);
     case DType::float32:
@@ -383,6 +392,20 @@ void matmul(const View& a, const View& b, const View* bias, const View& out) {
       return multiply<std::uint16_t>(product);
     default:
       return multiply<std::uint8_t>(product);
+  }
+}
+
+void matmul(const View& a, const View& b, const View* bias, const Epilogue* epilogue,
+            const View& out) {
+  const std::int64_t count = num_elements(out);
+  if (count == 0) return;
+  Product product = describe(a, b, bias, out);
+  const std::int64_t columns = out.rank > 0 ? out.shape[out.rank - 1] : 1;
+  if (product.columns == columns) product.epilogue = epilogue;
+  multiply(a.dtype, product);
+  // Where columns have become rows, or those of a batch one row, it comes at the end.
+  if (epilogue && !product.epilogue) {
+    run_epilogue(*epilogue, {0, count / columns, 0, columns, columns});
   }
 }
 

@@ -20,12 +20,6 @@ bool is_logical(Opcode opcode) {
          opcode == Opcode::logical_xor || opcode == Opcode::logical_not;
 }
 
-bool is_comparison(Opcode opcode) {
-  return opcode == Opcode::equal || opcode == Opcode::not_equal || opcode == Opcode::less ||
-         opcode == Opcode::less_equal || opcode == Opcode::greater ||
-         opcode == Opcode::greater_equal;
-}
-
 // Whether a comparison does nothing but choose in the next instruction; see `move_comparisons`.
 bool chooses_next(const ProgramInstruction& instruction, const ProgramInstruction& next,
                   std::size_t last_read, std::size_t index) {
@@ -308,6 +302,12 @@ class Builder {
 };
 
 }  // namespace
+
+bool is_comparison(Opcode opcode) {
+  return opcode == Opcode::equal || opcode == Opcode::not_equal || opcode == Opcode::less ||
+         opcode == Opcode::less_equal || opcode == Opcode::greater ||
+         opcode == Opcode::greater_equal;
+}
 
 void move_comparisons(std::vector<ProgramInstruction>& instructions, std::size_t num_registers,
                       const std::vector<int>& outputs) {

@@ -17,7 +17,8 @@ struct ProgramInstruction {
   std::vector<int> arguments;
   int result;  // its register
   // A pair: `inner` of the first two arguments, then `opcode` of that and the third one (of the
-  // third one and that when reversed).
+  // third one and that when reversed). A select in one: the first argument where `inner` holds, the
+  // third one elsewhere (or the other way round).
   bool is_pair = false;
   Opcode inner = Opcode::add;
   bool is_reversed = false;
@@ -39,6 +40,8 @@ struct RegisterRange {
   int begin, end;
   bool has(int name) const { return begin <= name && name < end; }
 };
+
+bool is_comparison(Opcode opcode);
 
 // Moves each comparison that only chooses between two values right before that choice, where a
 // block makes one instruction of both.

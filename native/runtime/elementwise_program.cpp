@@ -145,8 +145,42 @@ void write_constant(std::byte* to, const ConstantDescription& constant, std::int
   }
 }
 
-// Joins an addition, subtraction or multiplication with the one that alone uses its result: one
-// loop that loads and stores once instead of twice, with the same two roundings.
+// The comparison with its operands exchanged.
+Opcode mirrored(Opcode comparison) {
+  switch (comparison) {
+    case Opcode::greater:
+      return Opcode::less;
+    case Opcode::greater_equal:
+      return Opcode::less_equal;
+    case Opcode::less:
+      return Opcode::greater;
+    case Opcode::less_equal:
+      return Opcode::greater_equal;
+    default:
+      return comparison;
+  }
+}
+
+// Joins a comparison with the choice between one of its operands and another value.
+bool join_choice(ProgramInstruction& choice, const ProgramInstruction& comparison) {
+  if (!is_comparison(comparison.opcode) || comparison.dtype != choice.dtype) return false;
+  for (const std::size_t position : {std::size_t{1}, std::size_t{2}}) {
+    const int kept = choice.arguments[position];
+    const std::vector<int>& compared = comparison.arguments;
+    if (kept != compared[0] && kept != compared[1]) continue;
+    const bool is_second = kept != compared[0];
+    choice.is_pair = true;
+    choice.inner = is_second ? mirrored(comparison.opcode) : comparison.opcode;
+    choice.is_reversed = position == 2;
+    choice.arguments = {kept, compared[is_second ? 0 : 1], choice.arguments[3 - position]};
+    return true;
+  }
+  return false;
+}
+
+// Joins an addition, subtraction or multiplication with the one that alone uses its result, and a
+// comparison with its choice: one loop that loads and stores once instead of twice, with the same
+// two roundings.
 std::vector<ProgramInstruction> join_pairs(std::vector<ProgramInstruction> instructions,
                                            std::size_t num_registers,
                                            const std::vector<int>& outputs) {
@@ -160,7 +194,15 @@ std::vector<ProgramInstruction> join_pairs(std::vector<ProgramInstruction> instr
   std::vector<bool> is_joined(num_registers, false);  // into the instruction that uses it
   for (ProgramInstruction& outer : instructions) {
     const bool is_computed = outer.dtype == DType::float32 || outer.dtype == DType::float64;
-    if (outer.block >= 0 || !is_computed || !joins_in_pairs(outer.opcode)) continue;
+    if (outer.block >= 0 || !is_computed) continue;
+    if (outer.opcode == Opcode::select) {
+      const auto condition = static_cast<std::size_t>(outer.arguments[0]);
+      const ProgramInstruction* const inner = makers[condition];
+      const bool is_alone = inner != nullptr && inner->block < 0 && num_uses[condition] == 1;
+      if (is_alone && join_choice(outer, *inner)) is_joined[condition] = true;
+      continue;
+    }
+    if (!joins_in_pairs(outer.opcode)) continue;
     for (const std::size_t position : {std::size_t{0}, std::size_t{1}}) {
       const auto candidate = static_cast<std::size_t>(outer.arguments[position]);
       ProgramInstruction* const inner = makers[candidate];

@@ -7,7 +7,10 @@ import pytest
 
 import lumus as lm
 from lumus.compile.cost import cost_of, machine_rates
+from lumus.core.kernels import MatMul, WithEpilogue
+from lumus.core.scalar.expressions import expression
 from lumus.nn import functional
+from tests.compile.build import Build, f32
 
 
 def costs(function: Any, *args: Any) -> list[Any]:
@@ -17,6 +20,16 @@ def costs(function: Any, *args: Any) -> list[Any]:
 def test_products_count_each_pair_twice() -> None:
     (cost,) = costs(lambda x, y: x @ y, lm.ones((3, 4)), lm.ones((4, 5)))
     assert (cost.operations, cost.nbytes, cost.multiplies) == (120, 4 * (12 + 20 + 15), True)
+
+
+def test_an_epilogue_counts_its_calls_behind_the_products() -> None:
+    build = Build()
+    x, w, b = build.input("x", 3, 4), build.input("w", 4, 5), build.input("b", 5)
+    kernel = WithEpilogue(MatMul(), expression(lambda y, b: y * b + 1))
+    build.joined(kernel, x, w, b, outputs=(f32(3, 5),))
+    cost = cost_of(build.equations[0])
+    nbytes = 4 * (12 + 20 + 5 + 15)
+    assert (cost.operations, cost.nbytes, cost.multiplies) == (120 + 2 * 15, nbytes, True)
 
 
 def test_convolutions_count_their_taps() -> None:

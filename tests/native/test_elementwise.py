@@ -526,6 +526,41 @@ def test_two_instructions_round_as_two_whichever_operand_is_computed(inner, oute
         check_lengths(program, [x, y, z], expected, same)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "test", ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+)
+def test_a_choice_by_a_comparison_takes_the_bits_of_either_side(test, dtype):
+    odd = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0], dtype)
+    x, y = (np.tile(array.ravel(), 9) for array in np.meshgrid(odd, odd))
+    z = values(dtype, x.size, 3)
+    bits = f"u{z.itemsize}"
+    arrays, one = (x, y, z), odd[:1]
+    for chosen, other in ((0, 2), (2, 0), (1, 2), (2, 1), (0, 1), (1, 0), (2, 2)):
+        program = make_program(
+            [dtype] * 3, [(test, dtype, (0, 1)), ("select", dtype, (3, chosen, other))], [4]
+        )
+        for length in (1, 15, 16, 17, x.size):
+            for operands in (arrays, (x, one, z), (x, y, one), (one, y, one)):
+                given = [array[:length] for array in operands]
+                whole = np.broadcast_arrays(*given)
+                wanted = np.where(getattr(np, test)(*whole[:2]), whole[chosen], whole[other])
+                found = to_numpy(program.run3(*map(native, given)))
+                np.testing.assert_array_equal(found.view(bits), wanted.view(bits))
+
+
+def test_a_comparison_that_is_also_a_result_is_kept():
+    program = make_program(
+        ["float32", "float32"],
+        [("less", "float32", (0, 1)), ("select", "float32", (2, 0, 1))],
+        [2, 3],
+    )
+    x, y = values("float32", 40), values("float32", 40, 1)
+    flags, least = program.run_many([native(x), native(y)])
+    np.testing.assert_array_equal(to_numpy(flags), x < y)
+    same(to_numpy(least), np.where(x < y, x, y))
+
+
 def test_results_that_no_output_needs_are_allowed():
     program = make_program(
         ["float32"], [("exp", "float32", (0,)), ("negative", "float32", (0,))], [2]
@@ -662,6 +697,37 @@ def test_outputs_in_place_of_inputs_that_are_read_later(step):
         swap.run_into([native(a), native(b)], [native(a), native(b)])
         same(a, expected[1])
         same(b, expected[0])
+
+
+@pytest.mark.parametrize("columns", [63, 64, 100, 256, 700])
+@pytest.mark.parametrize("shape", [(1,), (2,), (37,), (3, 5)])
+def test_rows_with_gaps_between_them(shape, columns):
+    random = np.random.default_rng(4)
+    around = random.normal(size=(*shape, columns + 3)).astype(np.float32)
+    inside = np.zeros(around.shape, bool)
+    inside[..., 1 : columns + 1] = True
+    row, column, one = (
+        strided(random, (*shape, columns), name) for name in ("row", "column", "scalar")
+    )
+    for others in ((one, one), (row, one), (column, row)):
+        memory = around.copy()
+        x = memory[..., 1 : columns + 1]
+        expected = chain_bits(x, *others)
+        inputs = [native(array) for array in (x, *others)]
+        chain_program().run_into([native(x)], inputs)
+        assert np.ascontiguousarray(x).tobytes() == expected.tobytes()
+        np.testing.assert_array_equal(memory[~inside], around[~inside])
+
+
+def test_rows_with_gaps_in_place_of_inputs_that_are_read_later():
+    swap = make_program(["float32", "float32"], [("negative", "float32", (0,))], [1, 2])
+    memory = np.random.default_rng(5).normal(size=(2, 90, 130)).astype(np.float32)
+    before = memory.copy()
+    a, b = memory[:, :, 1:-1]
+    swap.run_into([native(a), native(b)], [native(a), native(b)])
+    np.testing.assert_array_equal(a, before[1, :, 1:-1])
+    np.testing.assert_array_equal(b, -before[0, :, 1:-1])
+    np.testing.assert_array_equal(memory[:, :, [0, -1]], before[:, :, [0, -1]])
 
 
 def test_output_over_an_input_of_another_size_of_element():

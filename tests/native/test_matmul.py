@@ -13,7 +13,8 @@ import pytest
 import scipy_openblas32
 
 from lumus import _native
-from tests.native.native_arrays import BFLOAT16, INTS, native, to_numpy
+from tests.native.instruction_sets import check_passes, on_every_isa
+from tests.native.native_arrays import BFLOAT16, DTYPES, FLOATS, INTS, native, to_numpy
 
 AnyArray = npt.NDArray[Any]
 
@@ -306,6 +307,138 @@ def test_matmul_bits_do_not_depend_on_threads(
         results.append(product(a, b))
         results.append(product(a, stored) if not _native.needs_blas() else results[-1])
     assert all(same_bits(result, results[0]) for result in results)
+
+
+# ------------------------------------------------------------------------------------ epilogues
+
+# where(y > low, y, y * scale) of the product, one element and one for each column; in the dtype.
+LEAK = [("multiply", None, (0, 1)), ("greater", None, (0, 2)), ("select", None, (4, 0, 3))]
+
+
+def leak(dtype: str) -> _native.Program:
+    code, half = DTYPES[dtype][0], dtype in ("float16", "bfloat16")
+    computed = DTYPES["float32"][0] if half else code
+    if not half:
+        steps = [(name, computed, arguments) for name, _, arguments in LEAK]
+        return _native.Program([code] * 3, [], steps, [5])
+    casts = [("cast", computed, (place,)) for place in range(3)]
+    steps = [(name, computed, tuple(3 + one for one in args)) for name, _, args in LEAK]
+    return _native.Program([code] * 3, [], [*casts, *steps, ("cast", code, (8,))], [9])
+
+
+def finished(
+    dtype: str, a: AnyArray, b: AnyArray, *, bias: AnyArray | None = None
+) -> tuple[AnyArray, AnyArray]:
+    """The product with the epilogue, and the epilogue of the product that is there."""
+    rng = np.random.default_rng(9)
+    program, added = leak(dtype), [] if bias is None else [native(bias)]
+    plain = _native.matmul_step(False, bias is not None, None)
+    shape = np.matmul(np.zeros(a.shape, bool), np.zeros(b.shape, bool)).shape
+    expected, found = (_native.empty(DTYPES[dtype][0], shape) for _ in range(2))
+    plain.run([native(a), native(b), *added], [expected])
+    columns = shape[-1]
+    low = (rng.standard_normal(2 * columns) * 3).astype(a.dtype)[::2]
+    scaled = [native(np.array(3).astype(a.dtype)), native(low)]
+    program.run_into([expected], [expected, *scaled])
+    step = _native.matmul_step(False, bias is not None, program)
+    step.run([native(a), native(b), *added, *scaled], [found])
+    return to_numpy(found), to_numpy(expected)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTS])
+@pytest.mark.parametrize(("rows", "depth", "columns"), [*SHAPES_2D, (3, 0, 5), (0, 3, 5)])
+def test_an_epilogue_gives_the_bits_of_a_program_of_its_own(
+    dtype: str, rows: int, depth: int, columns: int
+) -> None:
+    rng = np.random.default_rng(rows + columns)
+    a = (rng.standard_normal((rows, depth)) * 3).astype(DTYPES[dtype][1])
+    b = (rng.standard_normal((depth, columns)) * 3).astype(a.dtype)
+    bias = b[0] if depth and a.dtype not in (np.dtype(name) for name in INTS) else None
+    assert same_bits(*finished(dtype, a, b, bias=bias))
+    turned = np.ascontiguousarray(b.T).T
+    assert same_bits(*finished(dtype, a, turned, bias=bias))
+
+
+@pytest.mark.parametrize(
+    ("a_shape", "b_shape"),
+    [
+        ((4,), (4, 9)),
+        ((9, 4), (4,)),
+        ((3, 9, 4), (4,)),
+        ((5, 4), (3, 4, 9)),
+        ((4,), (3, 4, 9)),
+        ((1, 4), (3, 4, 9)),
+        ((3, 1, 4), (4, 9)),
+        ((2, 3, 6, 4), (3, 4, 9)),
+        ((2, 1, 5, 4), (3, 4, 1)),
+        ((1, 5, 4), (3, 4, 1)),
+        ((2, 0, 4), (4, 9)),
+    ],
+)
+def test_an_epilogue_meets_the_columns_of_batches(
+    a_shape: tuple[int, ...], b_shape: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(8)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in (a_shape, b_shape))
+    assert same_bits(*finished("float32", a, b))
+    if b.ndim > 1:
+        # Neighbours of a batch that are neighbours in memory, as columns of one product would be.
+        moved = np.moveaxis(np.ascontiguousarray(np.moveaxis(b, 0, -2)), -2, 0)
+        assert same_bits(*finished("float32", a, moved))
+
+
+def test_an_epilogue_sees_nan_and_both_zeros() -> None:
+    a = np.array([[np.nan], [-0.0], [0.0], [np.inf], [-1]], np.float32)
+    b = np.array([[1, 0, -1, -0.0]], np.float32)
+    assert same_bits(*finished("float32", a, b))
+
+
+@pytest.mark.usefixtures("threads")
+def test_bits_of_an_epilogue_do_not_depend_on_threads() -> None:
+    rng = np.random.default_rng(10)
+    for a_shape, b_shape in (
+        ((500, 300), (300, 500)),
+        ((900, 3), (3, 700)),
+        ((2, 3000), (3000, 9)),
+    ):
+        a, b = (rng.standard_normal(shape).astype(np.float32) for shape in (a_shape, b_shape))
+        results = []
+        for count in (1, 2, 8):
+            _native.set_num_threads(count)
+            found, expected = finished("float32", a, b)
+            assert same_bits(found, expected)
+            results.append(found.tobytes())
+        assert len(set(results)) == 1
+
+
+def test_epilogues_that_do_not_fit_are_refused() -> None:
+    code, other = DTYPES["float32"][0], DTYPES["float64"][0]
+    a, b, out = (np.ones((3, 3), np.float32) for _ in range(3))
+    two = _native.Program([code], [], [], [0, 0])
+    many = _native.Program([code] * 9, [], [], [0])
+    for program in (two, many):
+        with pytest.raises(ValueError, match="an epilogue has one output, and not more than 8"):
+            _native.matmul_step(False, False, program)
+
+    def run(program: _native.Program, *others: AnyArray, c: AnyArray = out) -> None:
+        step = _native.matmul_step(False, False, program)
+        step.run([native(a), native(b), *[native(one) for one in others]], [native(c)])
+
+    with pytest.raises(ValueError, match="another dtype than the product"):
+        run(_native.Program([other], [], [], [0]))
+    add = _native.Program([code, code], [], [("add", code, (0, 1))], [2])
+    with pytest.raises(ValueError, match="another dtype than the program"):
+        run(add, np.ones(3))
+    with pytest.raises(ValueError, match="not one element for each column"):
+        run(add, np.ones((3, 3), np.float32))
+    step = _native.matmul_step(False, False, _native.Program([code], [], [], [0]))
+    with pytest.raises(ValueError, match="a product without axes"):
+        step.run([native(a[0]), native(b[0])], [native(np.ones((), np.float32))])
+
+
+@on_every_isa
+def test_epilogues_on_every_instruction_set(isa: str) -> None:
+    check_passes(isa, __file__, "epilogue")
 
 
 def test_h8_matmul_of_noncontiguous_operands() -> None:

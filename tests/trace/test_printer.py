@@ -97,6 +97,23 @@ def test_kernels_show_parameters_and_several_outputs() -> None:
         """)
 
 
+def test_an_epilogue_stands_below_its_product() -> None:
+    build = Build()
+    x, w, b = build.input("x", 3, 4), build.input("w", 5, 4), build.input("b", 5)
+    kernel = k.WithEpilogue(
+        k.MatMul(True, True), expression(lambda y, s: scalar.where(y > 0, y, y * s))
+    )
+    made = build.joined(kernel, x, w, b, build.number(0.1), outputs=(f32(3, 5),), op="linear")
+    at(build, 4, 5)
+    assert str(build.program(made)) == text("""
+        f(x: float32[3, 4], w: float32[5, 4], b: float32[5]):
+            a: float32[3, 5] =
+                _ = linear[transposed, bias](x, w, b)
+                where(_ > 0, _, _ * 0.1)  # train.py:4, train.py:5
+            return a
+        """)
+
+
 def test_a_long_expression_takes_lines_of_its_own() -> None:
     build = Build()
     x = build.input("x", 2)

@@ -12,6 +12,7 @@ from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32
 from lumus.core.frozen import frozen
 from lumus.core.mode import eagerly
+from lumus.core.scalar.expressions import Expression
 from lumus.core.scalar.nodes import Call, postorder
 from lumus.core.spec import Spec
 from lumus.ops.create.full import ones
@@ -75,14 +76,15 @@ def cost_of(equation: Equation) -> Cost:
     nbytes = sum(spec.nbytes for spec in (*inputs, *outputs))
     products = _products(equation.kernel, inputs, outputs[0])
     if products is not None:
-        return Cost(2 * products, nbytes, True)
+        finish = _finish(equation.kernel, outputs[0])
+        return Cost(2 * products + finish, nbytes, True)
     return Cost(_elementwise(equation, inputs, outputs), nbytes, False)
 
 
 def _products(kernel: kernels.Kernel, inputs: list[Spec], output: Spec) -> int | None:
     """How many numbers are multiplied and added up; None for what is no product."""
     match kernel:
-        case kernels.MatMul():
+        case kernels.MatMul() | kernels.WithEpilogue():
             return output.size * inputs[0].shape[-1]
         case convolution_kernels.Convolution():
             return output.size * _window(inputs[1])
@@ -107,11 +109,19 @@ def _attention(query: Spec, key: Spec, products: int, is_causal: bool) -> int:
     return count // 2 if is_causal else count
 
 
+def _finish(kernel: kernels.Kernel, output: Spec) -> int:
+    """The operations of an epilogue, if there is one."""
+    return _calls(kernel.epilogue) * output.size if isinstance(kernel, kernels.WithEpilogue) else 0
+
+
+def _calls(expression: Expression) -> int:
+    return sum(isinstance(node, Call) for node in postorder(expression.outputs))
+
+
 def _elementwise(equation: Equation, inputs: list[Spec], outputs: list[Spec]) -> int:
     match equation.kernel:
         case kernels.Elementwise(expression):
-            calls = sum(isinstance(node, Call) for node in postorder(expression.outputs))
-            return calls * outputs[0].size
+            return _calls(expression) * outputs[0].size
         case kernels.Copy() | kernels.Reshape() | kernels.Cast():
             return 0
         case _:

@@ -6,6 +6,7 @@ from functools import partial
 
 from lumus.compile.passes.cse import cse
 from lumus.compile.passes.dce import dce
+from lumus.compile.passes.epilogue import epilogue
 from lumus.compile.passes.fold import fold
 from lumus.compile.passes.fuse import fuse
 from lumus.compile.passes.layout import layout
@@ -26,6 +27,7 @@ def passes(*, fast_math: bool) -> list[Pass]:
         pack,
         dce,
         fuse,
+        epilogue,  # of elementwise equations that are whole by now
         order,
         # From here on nothing may merge equations: what is computed again would be merged again.
         recompute,

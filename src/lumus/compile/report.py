@@ -103,9 +103,17 @@ def _told(row: Row) -> str:
     equation = row.equation
     specs = ", ".join(map(repr, (var.spec for var in equation.outputs)))
     how = " (called back in Python)" if row.how == "call" else ""
-    inner = equation.kernel
-    text = f" {inner.expression}" if isinstance(inner, kernels.Elementwise) else ""
-    return f"{equation.op} -> {specs}{how}{text}"
+    return f"{equation.op} -> {specs}{how}{_expression(equation.kernel)}"
+
+
+def _expression(kernel: kernels.Kernel) -> str:
+    match kernel:
+        case kernels.Elementwise(expression):
+            return f" {expression}"
+        case kernels.WithEpilogue(_, epilogue):
+            return f" then {epilogue}"
+        case _:
+            return ""
 
 
 def _where(row: Row) -> str:

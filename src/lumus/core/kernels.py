@@ -7,14 +7,16 @@ Parameters are checked before a kernel is made: axes are counted from the front,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
 
 from lumus.core.broadcast import Shape
 from lumus.core.dtypes import DType
 from lumus.core.frozen import frozen
 from lumus.core.kinds import Kind
 from lumus.core.scalar.expressions import Expression
+
+T = TypeVar("T")
 
 ReduceKind = Literal["sum", "mean", "prod", "max", "min", "any", "all"]
 
@@ -113,6 +115,23 @@ class MatMul(Kernel):
 
     transposed: bool = False
     bias: bool = False
+
+
+@frozen
+class WithEpilogue(Kernel):
+    """An expression of what `product` gives, and of the operands behind those of the product.
+
+    It gives the shape, with at least one axis, and the dtype that the product has. Each other
+    operand has one element, or one for each index of the last axis.
+    """
+
+    product: MatMul
+    epilogue: Expression
+
+    def split(self, operands: Sequence[T]) -> tuple[tuple[T, ...], tuple[T, ...]]:
+        """The operands of the product, and the others."""
+        count = len(operands) - (self.epilogue.num_inputs - 1)
+        return tuple(operands[:count]), tuple(operands[count:])
 
 
 @frozen

@@ -15,7 +15,7 @@ import numpy as np
 
 from lumus import _native
 from lumus.core.dtypes import float64
-from lumus.core.kernels import Elementwise, Reduce
+from lumus.core.kernels import Elementwise, Kernel, Reduce, WithEpilogue
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.nodes import Call, Constant, Input, Scalar, postorder
 from lumus.core.scalar.printer import render
@@ -28,6 +28,7 @@ Number = float | int | bool
 
 _INDENT = "    "
 _MAX_PARAMETER = 60
+_RESULT = "_"  # of a kernel, within its epilogue
 _MAX_LINES = 3
 
 
@@ -90,18 +91,20 @@ class Names:
         """A value's name with its type."""
         return f"{self[var]}: {var.spec!r}"
 
-    def expression(self, expression: Expression, operands: tuple[Var, ...]) -> str:
-        """An expression of these operands."""
+    def expression(self, expression: Expression, operands: tuple[Var | str, ...]) -> str:
+        """An expression of these operands, which are values or names."""
         nodes: list[Scalar] = [
-            Constant(self.numbers[var]) if var in self.numbers else Input(index)
-            for index, var in enumerate(operands)
+            Constant(self.numbers[one])
+            if not isinstance(one, str) and one in self.numbers
+            else Input(index)
+            for index, one in enumerate(operands)
         ]
-        names = [self[var] for var in operands]
+        names = [one if isinstance(one, str) else self[one] for one in operands]
         for index in range(len(operands), expression.num_inputs):
             nodes.append(Input(index))
             names.append("?")
         outputs = substitute(expression.outputs, nodes)
-        if not any(var.spec.dtype is float64 for var in operands):
+        if not any(not isinstance(one, str) and one.spec.dtype is float64 for one in operands):
             outputs = _with_short_constants(outputs)
         return render(outputs, names)
 
@@ -158,11 +161,18 @@ def _computed(equation: Equation, names: Names) -> str:
             head = kind + _parameters([("axes", axes), ("keepdims", keepdims)])
             *above, last = names.expression(prologue, equation.inputs).split("\n")
             return "\n".join([*above, f"{head}({last})"])
+        case WithEpilogue(product, epilogue) as kernel:
+            own, others = kernel.split(equation.inputs)
+            made = _called(equation, product, own, names)
+            return f"{_RESULT} = {made}\n{names.expression(epilogue, (_RESULT, *others))}"
         case kernel:
-            said: Any = kernel if equation.attrs is None else equation.attrs
-            fields = ((name, getattr(said, name)) for name in said.field_names)
-            operands = ", ".join(names[var] for var in equation.inputs)
-            return f"{equation.op}{_parameters(fields)}({operands})"
+            return _called(equation, kernel, equation.inputs, names)
+
+
+def _called(equation: Equation, kernel: Kernel, operands: tuple[Var, ...], names: Names) -> str:
+    said: Any = kernel if equation.attrs is None else equation.attrs
+    fields = ((name, getattr(said, name)) for name in said.field_names)
+    return f"{equation.op}{_parameters(fields)}({', '.join(names[var] for var in operands)})"
 
 
 def _parameters(fields: Iterable[tuple[str, Any]]) -> str:

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lumus as lm
+from lumus.compile.passes import epilogue as epilogue_module
 from lumus.compile.passes import recompute as recompute_module
 from lumus.compile.passes.cse import cse
 from lumus.compile.passes.dce import dce
+from lumus.compile.passes.epilogue import epilogue
 from lumus.compile.passes.fold import fold
 from lumus.compile.passes.fuse import fuse
 from lumus.compile.passes.layout import layout
@@ -151,6 +153,7 @@ PASSES: dict[str, Pass] = {
     "fold": fold,
     "layout": layout,
     "fuse": fuse,
+    "epilogue": epilogue,
     "order": order,
     "recompute": recompute,
     "optimised": optimised,
@@ -163,6 +166,7 @@ PASSES: dict[str, Pass] = {
 def test_a_pass_keeps_every_bit(name: str, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recompute_module, "MIN_BYTES", 1)
+        patch.setattr(epilogue_module, "MIN_BYTES", 0)
         check(PASSES[name], data)
 
 
@@ -178,6 +182,7 @@ def test_all_passes_together_keep_every_bit(data: st.DataObject) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recompute_module, "MIN_BYTES", 1)
+        patch.setattr(epilogue_module, "MIN_BYTES", 0)
         check(all_of_them, data)
 
 

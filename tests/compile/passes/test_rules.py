@@ -3,12 +3,19 @@
 import pytest
 
 from lumus.compile.passes.rules import expected
+from lumus.core import kernels as k
 from lumus.core.device import device_named
+from lumus.core.scalar import functions as scalar
+from lumus.core.scalar.expressions import expression
 from lumus.core.spec import Spec
 from lumus.errors import LumusError
 from lumus.trace.text.cursor import Cursor
 from lumus.trace.text.kernels import KERNELS, read_kernel
 from lumus.trace.text.values import read_spec, spec_text
+
+WITH_EPILOGUE = k.WithEpilogue(
+    k.MatMul(True, True), expression(lambda y, s, v: scalar.where(v > 0, y, y * s))
+)
 
 
 def specs(text: str) -> tuple[Spec, ...]:
@@ -32,6 +39,41 @@ def test_every_kernel_has_a_rule() -> None:
         except Exception:  # a rule that does not take these
             continue
         assert made is not None, name
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output"),
+    [
+        ("float32[3, 4] float32[5, 4] float32[5] float32[] float32[5]", "float32[3, 5]"),
+        ("float16[2, 1, 4] float16[5, 4] float16[5] float32[1, 1] int8[1, 5]", "float16[2, 1, 5]"),
+        ("float32[4] float32[1, 4] float32[1] float32[1] float32[1]", "float32[1]"),
+    ],
+)
+def test_an_epilogue_gives_what_its_product_gives(inputs: str, output: str) -> None:
+    made = expected(WITH_EPILOGUE, specs(inputs), specs(output))
+    assert made == specs(output)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ("float32[3, 4] float32[5, 4] float32[5] float32[3, 5] float32[5]", "in an epilogue"),
+        ("float32[3, 4] float32[5, 4] float32[5] float32[3, 1] float32[5]", "in an epilogue"),
+        ("float32[3, 4] float32[5, 4] float32[5] float32[1, 1, 1] float32[5]", "in an epilogue"),
+        ("float32[3, 4] float32[5, 4] float32[5] float32[4] float32[5]", "in an epilogue"),
+        ("float32[3, 4] float32[5, 3] float32[5] float32[] float32[5]", "by"),
+        ("float32[3, 4] float32[5, 4] float32[] float32[5]", "operands|bias"),
+    ],
+)
+def test_an_epilogue_refuses_other_operands(inputs: str, message: str) -> None:
+    with pytest.raises((AssertionError, LumusError), match=message):
+        expected(WITH_EPILOGUE, specs(inputs), specs("float32[3, 5]"))
+
+
+def test_an_epilogue_of_two_vectors_is_refused() -> None:
+    kernel = k.WithEpilogue(k.MatMul(), expression(lambda x: x + 1))
+    with pytest.raises(AssertionError, match="without axes"):
+        expected(kernel, specs("float32[4] float32[4]"), specs("float32[]"))
 
 
 CONVOLUTION = "Convolution(stride=(1,), padding=(0,), dilation=(1,), groups=1)"

@@ -10,7 +10,7 @@ import lumus as lm
 from lumus.core.construct import new_tensor
 from lumus.core.device import device_named
 from lumus.core.dtypes import DType
-from lumus.core.kernels import Callback, Elementwise, Kernel, Reduce
+from lumus.core.kernels import Callback, Elementwise, Kernel, MatMul, Reduce, WithEpilogue
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import spec_of
 from lumus.core.write import update
@@ -33,11 +33,22 @@ def vocabulary() -> set[type[Kernel]]:
 
 
 def test_reference_has_every_kernel_of_the_vocabulary() -> None:
-    assert {*TABLE, *VIEWS, Callback, Elementwise} == vocabulary()
+    assert {*TABLE, *VIEWS, Callback, Elementwise, WithEpilogue} == vocabulary()
 
 
 def test_cpu_has_every_kernel_of_the_vocabulary() -> None:
     assert set(CPU_TABLE) == vocabulary()
+
+
+def test_an_epilogue_reads_the_product_rounded_to_its_dtype() -> None:
+    specs = tuple(spec_of(shape, lm.float16, REFERENCE) for shape in ((1, 2), (2, 1), (1,), (1, 1)))
+    data = [
+        REFERENCE.copy_in(np.array(values, np.float16), spec)
+        for values, spec in zip(([[2048, 1]], [[1], [1]], [-2048]), specs, strict=False)
+    ]
+    kernel = WithEpilogue(MatMul(), expression(lambda x, y: x + y))
+    made = REFERENCE.prepare(kernel, specs[:3], specs[3:])(*data)
+    assert np.asarray(made).tolist() == [[0.0]]  # 2049 is no float16
 
 
 def test_unknown_kernel_is_an_error_that_names_it() -> None:

@@ -40,7 +40,7 @@ def descendants(kind: type) -> list[type]:
 def test_every_kernel_of_lumus_can_be_written_but_python_code() -> None:
     own = [one for one in descendants(Kernel) if one.__module__.startswith("lumus.")]
     missing = {one.__name__ for one in own} - set(KERNELS)
-    assert missing == {"Kernel", "Callback"}
+    assert missing == {"Kernel", "Callback", "WithEpilogue"}
     assert len({one.__name__ for one in own}) == len(own)
 
 
@@ -90,10 +90,19 @@ def test_kernel_is_text_and_back(kernel: Kernel, text: str) -> None:
 
 
 def test_python_code_cannot_be_written() -> None:
-    with pytest.raises(MalformedError, match="Callback cannot be saved"):
+    with pytest.raises(MalformedError, match="Callback cannot be saved: it is Python code"):
         kernel_text(Callback(print))
     with pytest.raises(MalformedError, match="expected a kernel, got Callback"):
         read('Callback(run="print")')
+
+
+def test_what_only_passes_make_cannot_be_written() -> None:
+    kernel = k.WithEpilogue(k.MatMul(), expression(lambda x: x * 2))
+    message = "WithEpilogue cannot be saved: only passes make it; save the program as it was traced"
+    with pytest.raises(MalformedError, match=message):
+        kernel_text(kernel)
+    with pytest.raises(MalformedError, match="expected a kernel, got WithEpilogue"):
+        read("WithEpilogue()")
 
 
 @pytest.mark.parametrize(

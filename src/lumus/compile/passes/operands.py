@@ -61,3 +61,12 @@ def without(shape: Shape, axis: int) -> Shape:
 def replaced(shape: Shape, axis: int, length: int) -> Shape:
     """A shape with another length along an axis."""
     return (*shape[:axis], length, *shape[axis + 1 :])
+
+
+def meets_columns(result: Spec, other: Spec) -> bool:
+    """Whether a value has one element, or one for each index of the last axis of a result."""
+    missing = result.ndim - other.ndim
+    return missing >= 0 and all(
+        length == 1 or (axis == other.ndim - 1 and length == result.shape[-1])
+        for axis, length in enumerate(other.shape)
+    )

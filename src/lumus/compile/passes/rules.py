@@ -18,6 +18,7 @@ from lumus.compile.passes.operands import (
     check_axis,
     check_equal,
     check_kind,
+    meets_columns,
 )
 from lumus.core import kernels as k
 from lumus.core.broadcast import Shape, broadcast_shapes
@@ -128,6 +129,17 @@ def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> Spec:
     return x.with_shape(shape).with_dtype(dtype)
 
 
+def _with_epilogue(kernel: k.WithEpilogue, inputs: Specs, outputs: Specs) -> Spec:
+    own, others = kernel.split(inputs)
+    result = _matmul(kernel.product, own, outputs)
+    check(result.ndim > 0, "an epilogue of a product without axes")
+    dtypes = [spec.dtype for spec in (result, *others)]
+    compile_program(kernel.epilogue, dtypes, [result.dtype])
+    for other in others:
+        check(meets_columns(result, other), f"{other!r} in an epilogue of {result!r}")
+    return result
+
+
 def _copy(kernel: k.Copy, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     return x
@@ -227,4 +239,5 @@ _RULES: dict[type[Kernel], Callable[[Any, Specs, Specs], Spec | Specs]] = {
     k.Softmax: _softmax,
     k.SoftmaxGrad: _softmax,
     k.Unslice: _unslice,
+    k.WithEpilogue: _with_epilogue,
 }

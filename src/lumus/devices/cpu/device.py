@@ -149,6 +149,7 @@ TABLE: dict[type[Kernel], Builder] = {
     k.Softmax: _softmax,
     k.SoftmaxGrad: _softmax_grad,
     k.Unslice: eager(STEPS[k.Unslice]),
+    k.WithEpilogue: eager(STEPS[k.WithEpilogue]),
     k.TakeAlongAxis: lambda kernel, i, o: (
         lambda x, indices: _native.take_along_axis(x, indices, kernel.axis)
     ),

@@ -29,9 +29,17 @@ def _reduce(kernel: k.Reduce, inputs: Specs, outputs: Specs) -> _native.Step:
     return native_reduction(kernel, inputs, outputs).step()
 
 
-def _matmul(kernel: k.MatMul, inputs: Specs, outputs: Specs) -> _native.Step:
+def _matmul(
+    kernel: k.MatMul, inputs: Specs, outputs: Specs, epilogue: _native.Program | None = None
+) -> _native.Step:
     ensure_blas()
-    return _native.matmul_step(kernel.transposed, kernel.bias)
+    return _native.matmul_step(kernel.transposed, kernel.bias, epilogue)
+
+
+def _with_epilogue(kernel: k.WithEpilogue, inputs: Specs, outputs: Specs) -> _native.Step:
+    own, others = kernel.split(inputs)
+    program = native_program(kernel.epilogue, (*outputs, *others), outputs)
+    return _matmul(kernel.product, own, outputs, program)
 
 
 def _random(kernel: k.Random, inputs: Specs, outputs: Specs) -> _native.Step:
@@ -79,4 +87,5 @@ STEPS: dict[type[Kernel], StepMaker] = {
     k.SoftmaxGrad: lambda kernel, i, o: _native.softmax_grad_step(kernel.axis, kernel.log),
     k.TakeAlongAxis: lambda kernel, i, o: _native.take_along_axis_step(kernel.axis),
     k.Unslice: lambda kernel, i, o: _native.unslice_step(kernel.starts, kernel.steps),
+    k.WithEpilogue: _with_epilogue,
 }

@@ -93,9 +93,19 @@ def _computed(kernel: Kernel, arrays: list[Array], outputs: Specs) -> list[Array
     with np.errstate(all="ignore"):
         if isinstance(kernel, k.Elementwise):
             return evaluate(kernel.expression, arrays, [spec.dtype for spec in outputs])
+        if isinstance(kernel, k.WithEpilogue):
+            return _with_epilogue(kernel, arrays, outputs[0])
         if len(outputs) == 1:
             return [TABLE[type(kernel)](kernel, arrays, outputs[0])]
         return list(TABLE[type(kernel)](kernel, arrays, outputs))
+
+
+def _with_epilogue(kernel: k.WithEpilogue, arrays: list[Array], output: Spec) -> list[Array]:
+    """The epilogue of the product in its dtype: what a kernel alone would have stored."""
+    own, others = kernel.split(arrays)
+    product = stored(reductions.matmul(kernel.product, own, output), output)
+    made = numbers(product, output)
+    return evaluate(kernel.epilogue, [made, *others], [output.dtype])
 
 
 class ReferenceDevice(HostDevice):
@@ -109,7 +119,7 @@ class ReferenceDevice(HostDevice):
         view = VIEWS.get(type(kernel))
         if view is not None:
             return lambda x: view(kernel, x)
-        if type(kernel) not in TABLE and not isinstance(kernel, k.Elementwise):
+        if type(kernel) not in TABLE and not isinstance(kernel, k.Elementwise | k.WithEpilogue):
             raise self.unsupported(kernel, outputs[0].dtype.name)
 
         def run(*data: Any) -> Any:

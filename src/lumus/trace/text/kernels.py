@@ -24,7 +24,7 @@ from lumus.core import (
     resampling,
 )
 from lumus.core.dtypes import BY_NAME, DType
-from lumus.core.kernels import Callback, Kernel
+from lumus.core.kernels import Callback, Kernel, WithEpilogue
 from lumus.trace.text.cursor import Cursor, MalformedError
 from lumus.trace.text.expressions import expression_text, read_expression
 from lumus.trace.text.values import read_flag, tuple_text
@@ -41,7 +41,10 @@ def _kernels_of(module: ModuleType) -> dict[str, type[Kernel]]:
 
 
 KERNELS: dict[str, type[Kernel]] = {}
-"""The kernels that can be saved, by name: all but the base, and Python code."""
+"""The kernels that can be saved, by name.
+
+All but the base, Python code, and what only passes make, since programs are saved before them.
+"""
 
 for _module in (
     attention_kernels,
@@ -58,15 +61,21 @@ for _module in (
     recurrent_kernels,
 ):
     KERNELS.update(_kernels_of(_module))
-for _left_out in (Kernel, Callback):
+for _left_out in (Kernel, Callback, WithEpilogue):
     del KERNELS[_left_out.__name__]
 
 
 def kernel_text(kernel: Kernel) -> str:
     """``Softmax(axis=1, log=False)``; raises MalformedError for a kernel that cannot be written."""
     if KERNELS.get(type(kernel).__name__) is not type(kernel):
-        raise MalformedError(f"kernel {kernel.name} cannot be saved")
+        raise MalformedError(f"kernel {kernel.name} cannot be saved: {_reason(kernel)}")
     return _record_text(kernel)
+
+
+def _reason(kernel: Kernel) -> str:
+    if isinstance(kernel, WithEpilogue):
+        return "only passes make it; save the program as it was traced"
+    return "it is Python code" if isinstance(kernel, Callback) else "it is none of lumus's own"
 
 
 def read_kernel(cursor: Cursor) -> Kernel:
