@@ -88,7 +88,7 @@ class Lumus:
         workload = spec.get({"I_mlp": "W1", "I_gpt": "W5", "I_lenet": "W3"}[name], batch=1)
         run = lumus_trainings.inference(_model(workload), compiled=self.compiled)
         x = lm.tensor(workload["data"][0][0])
-        return lambda: run(x), lambda scores: float(scores[0, 0])
+        return lambda: run(x), lambda scores: float(np.asarray(scores)[0, 0])
 
     def micro(self, case: str, arrays: dict[str, Any]) -> Any:
         tensors = {key: lm.tensor(value) for key, value in arrays.items()}
