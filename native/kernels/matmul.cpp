@@ -255,7 +255,7 @@ struct Grid {
 constexpr std::int64_t kBlockStrips = 14;         // strips of A that stay in the level-2 cache
 constexpr std::int64_t kPieceProducts = 1 << 19;  // multiply-adds worth a piece, about 10 us
 constexpr std::int64_t kMaxPieces = 16;           // where there is a choice
-constexpr std::int64_t kMinBlockColumns = 64;
+constexpr std::int64_t kMinBlockColumns = 32;
 constexpr std::int64_t kMaxBlockColumns = 256;  // keeps a block of the result in the level-2 cache
 
 template <class Element>
