@@ -3,6 +3,7 @@
 // elementwise_cast.cpp.
 #include "kernels/elementwise.h"
 
+#include "kernels/elementwise_block.h"
 #include "kernels/elementwise_steps.h"
 #include "kernels/simd.h"
 #include "runtime/scratch.h"
@@ -467,7 +468,7 @@ void run_tiles(const Plan& plan, int64_t begin, int64_t end, std::byte* memory) 
       if (operand.access == Access::constant) {
         if (holds.from == place && holds.count >= count) continue;
         const int64_t stride = 0;
-        const int64_t length = program.is_one_block ? smaller(count, program.tile) : count;
+        const int64_t length = program.is_one_block ? smaller(count, kBlockLength) : count;
         slots.is_fixed[operand.slot] = true;
         move_tile(true, slots[operand.slot], place, &length, &stride, 1, operand.size);
       } else {
@@ -537,8 +538,9 @@ bool run_small(const ElementwiseProgram& program, const View* const* outputs,
     } else if (own == 1 && num_used < kMaxBuffers && count <= kMaxCount) {
       slots[index] = buffers + num_used++ * kBufferBytes;
       const int64_t stride = 0;
+      const int64_t length = program.is_one_block ? smaller(count, kBlockLength) : count;
       slots.is_fixed[index] = true;
-      move_tile(true, slots[index], view.data, &count, &stride, 1, itemsize(view.dtype));
+      move_tile(true, slots[index], view.data, &length, &stride, 1, itemsize(view.dtype));
     } else {
       return false;
     }

@@ -462,17 +462,17 @@ void move_rest(std::byte* to, const std::byte* from, int64_t count, int64_t size
   std::memcpy(to, from, static_cast<std::size_t>(count));
 }
 
-// The elements after the last whole block, by way of blocks of memory: slots may end with them.
+// Fewer elements than two vectors hold, by way of memory that does: slots may end with them.
 __attribute__((noinline)) void run_moved(const ElementwiseBlock& block, const Place* places,
                                          int64_t begin, int64_t count) {
-  alignas(64) std::byte memory[kMaxBlockOperands * kBlockBytes];
+  alignas(64) std::byte memory[kMaxBlockOperands * kNarrowBytes];
   Place moved[kMaxBlockOperands + kMaxBlockLocals];
   for (int index = 0; index < block.num_operands; ++index) {
     moved[index] = places[index];
     if (places[index].mask == 0) continue;
     const BlockOperand& operand = block.operands[index];
     const int64_t size = operand.is_flag ? 1 : block.itemsize;
-    moved[index].data = memory + index * kBlockBytes;
+    moved[index].data = memory + index * kNarrowBytes;
     if (!operand.is_written) {
       move_rest(moved[index].data, places[index].data + begin * size, count, size, true);
     }
@@ -480,14 +480,7 @@ __attribute__((noinline)) void run_moved(const ElementwiseBlock& block, const Pl
   for (int index = 0; index < block.num_locals; ++index) {
     moved[block.num_operands + index] = places[block.num_operands + index];
   }
-  const int64_t nbytes = count * block.itemsize;
-  if (nbytes > kBlockBytes / 2) {
-    Wide::start(block, moved, 0);
-  } else {
-    for (int64_t offset = 0; offset < nbytes; offset += kNarrowBytes) {
-      Narrow::start(block, moved, offset);
-    }
-  }
+  Narrow::start(block, moved, 0);
   for (int index = 0; index < block.num_operands; ++index) {
     const BlockOperand& operand = block.operands[index];
     if (!operand.is_written) continue;
@@ -510,16 +503,18 @@ bool writes_what_it_reads(const ElementwiseBlock& block, const Place* places) {
 // The bytes from `whole` on, after the last whole block. Where that does no harm, the last vectors
 // reach back into elements that are done already, and compute them again.
 void run_rest(const ElementwiseBlock& block, const Place* places, int64_t whole, int64_t nbytes) {
-  const bool is_wide = nbytes - whole > kBlockBytes / 2;
-  const int64_t step = is_wide ? kBlockBytes : kNarrowBytes;
-  if (nbytes < step || writes_what_it_reads(block, places)) {
-    return run_moved(block, places, whole / block.itemsize, (nbytes - whole) / block.itemsize);
+  const bool may_reach_back = !writes_what_it_reads(block, places);
+  if (nbytes - whole > kBlockBytes / 2 && nbytes >= kBlockBytes && may_reach_back) {
+    return Wide::start(block, places, nbytes - kBlockBytes);
   }
-  if (is_wide) return Wide::start(block, places, nbytes - kBlockBytes);
-  const int64_t last = nbytes - kNarrowBytes;
-  for (int64_t offset = whole; offset < nbytes; offset += kNarrowBytes) {
-    Narrow::start(block, places, offset < last ? offset : last);
+  for (; whole + kNarrowBytes <= nbytes; whole += kNarrowBytes) {
+    Narrow::start(block, places, whole);
   }
+  if (whole == nbytes) return;
+  if (nbytes >= kNarrowBytes && may_reach_back) {
+    return Narrow::start(block, places, nbytes - kNarrowBytes);
+  }
+  run_moved(block, places, whole / block.itemsize, (nbytes - whole) / block.itemsize);
 }
 
 }  // namespace

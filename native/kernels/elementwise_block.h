@@ -23,6 +23,9 @@
 
 namespace lumus {
 
+// As many elements of a single value as a block may read.
+constexpr std::int64_t kBlockLength = 128;
+
 constexpr int kMaxBlockOperands = 160;
 constexpr int kMaxBlockLocals = 32;
 constexpr int kMaxBlockInstructions = 256;

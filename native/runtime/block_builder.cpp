@@ -11,7 +11,7 @@ namespace {
 // instruction counts one if a loop would do it together with another one. Of the others one among
 // three instructions is enough.
 constexpr int kMinInstructions = 3;
-constexpr int kMinWork = 7;
+constexpr int kMinWork = 3;
 
 int work_of(Opcode opcode) { return joins_in_pairs(opcode) || opcode == Opcode::square ? 1 : 5; }
 

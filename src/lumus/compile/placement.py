@@ -89,18 +89,24 @@ class Placement:
         """For values that may be computed where they are to be written: the target.
 
         Not before an equation that may raise, so that an error leaves everything as it was; one
-        that itself may raise does so before it writes.
+        that itself may raise does so before it writes. Not in memory with gaps or another order of
+        axes, if something reads the value: it, and windows on it, are dense.
         """
         safe = Failures(self.program).last
         maker = {var: at for at, one in enumerate(self.program.equations) for var in one.outputs}
         chosen: dict[Var, Var] = {}
         for write in self.program.writes:
             at = maker[write.value]
+            if write.value in self.last_read and not self._is_dense(write.target):
+                continue
             last = self.last_use.get(write.target, -1)
             reads_itself = last == at and self.may_take_over(at, write.target)
             if at >= safe and (last < at or reads_itself):
                 chosen[write.value] = write.target
         return chosen
+
+    def _is_dense(self, var: Var) -> bool:
+        return self.strides.get(var) in (None, tuple(layout_of(var.spec.shape).strides))
 
     def may_take_over(self, at: int, value: Var) -> bool:
         """Whether equation `at` may write its result where an input lies that it reads.
