@@ -73,7 +73,7 @@ def test_what_depends_on_parameters_alone_is_computed_at_once() -> None:
     assert f(x).tolist() == (x @ (weight.T @ weight).exp()).tolist()
 
 
-def test_programs_of_many_lengths_hold_frozen_values_once_while_they_are_the_same() -> None:
+def test_programs_of_many_lengths_hold_frozen_values_once_and_agree_on_them() -> None:
     layer = lm.nn.Linear(64, 64)
     frozen = lm.compile(layer, freeze=True, dynamic={"x": 0})
 
@@ -89,10 +89,9 @@ def test_programs_of_many_lengths_hold_frozen_values_once_while_they_are_the_sam
         assert held(range(110, 150)) == before
         old = frozen(lm.ones((100, 64))).tolist()
         layer.weight.add_(1.0)
-        assert held(range(150, 190)) == before + layer.weight.nbytes
+        assert held(range(150, 190)) == before
         assert frozen(lm.ones((100, 64))).tolist() == old
-        new = frozen(lm.ones((99, 64)))
-        assert new.tolist() == layer(lm.ones((99, 64))).tolist() != old[:99]
+        assert frozen(lm.ones((99, 64))).tolist() == old[:99]
         frozen.clear()
         gc.collect()
         assert frozen(lm.ones((100, 64))).tolist() == layer(lm.ones((100, 64))).tolist()

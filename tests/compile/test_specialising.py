@@ -136,3 +136,8 @@ def test_arguments_by_name_are_found_again_in_any_order() -> None:
         assert compiled(x=x, y=y).tolist() == [4.0, 2.0]
         assert compiled(x, y=y, scale=2.0).tolist() == [8.0, 4.0]
     assert [one.num_calls for one in compiled.cache_info().variants] == [3, 3, 3, 3]
+
+
+def test_a_parameter_called_self_is_given_by_name() -> None:
+    compiled = lm.compile(lambda self, x: self * x)
+    assert compiled(self=lm.tensor([2.0]), x=lm.tensor([3.0])).tolist() == [6.0]

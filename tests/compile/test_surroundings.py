@@ -301,3 +301,89 @@ def test_defaults_that_were_replaced_are_noticed() -> None:
     assert own(x).tolist() == [4.0, 4.0]
     assert len(own.cache_info().variants) == len(helper.cache_info().variants) == 4
     assert reasons(own)[1] == "scaled: defaults: another tuple -> another tuple"
+
+
+class Shadowed:
+    rate = 2.0
+
+
+class Derived(Shadowed):
+    pass
+
+
+class Slotted:
+    __slots__ = ("rate",)
+
+    def __init__(self) -> None:
+        self.rate = 2.0
+
+
+class Hidden:
+    def __init__(self) -> None:
+        self._rate = 2.0
+
+    @property
+    def rate(self) -> float:
+        return self._rate
+
+
+class Callable_:
+    def __init__(self) -> None:
+        self.rate = 2.0
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.rate
+
+
+class Configured(lm.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.config = types.SimpleNamespace(rate=2.0)
+        self.table = {"a": {"b": [2.0]}}
+
+    def forward(self, x: Any) -> Any:
+        return x * self.config.rate * self.table["a"]["b"][0]
+
+
+def rated(x: Any) -> Any:
+    return x * rated.rate  # type: ignore[attr-defined]
+
+
+def changes() -> list[Any]:
+    """Functions with what changes what they read."""
+    shadowed, derived, slotted, hidden = Shadowed(), Derived(), Slotted(), Hidden()
+    called, module, other = Callable_(), Configured(), Configured()
+    patched = type("Patched", (Configured,), {"forward": lambda self, x: x * 2.0})()
+    chosen = {2.0}
+    weight = lm.nn.Parameter(lm.ones((2,)))
+    Shadowed.rate, Derived.rate = 2.0, 2.0
+    del Derived.rate
+    rated.rate = 2.0  # type: ignore[attr-defined]
+    return [
+        (lambda x: x * shadowed.rate, lambda: setattr(shadowed, "rate", 3.0)),
+        (lambda x: x * derived.rate, lambda: setattr(Derived, "rate", 3.0)),
+        (lambda x: x * slotted.rate, lambda: setattr(slotted, "rate", 3.0)),
+        (lambda x: x * hidden.rate, lambda: setattr(hidden, "_rate", 3.0)),
+        (called, lambda: setattr(called, "rate", 3.0)),
+        (lambda x: called(x), lambda: setattr(called, "rate", 5.0)),
+        (module, lambda: setattr(module.config, "rate", 3.0)),
+        (other, lambda: other.table["a"]["b"].append(other.table["a"]["b"].pop() + 1)),
+        (patched, lambda: setattr(type(patched), "forward", lambda self, x: x * 3.0)),
+        (rated, lambda: setattr(rated, "rate", 3.0)),
+        (lambda x: x * (2.0 if 2.0 in chosen else 3.0), chosen.clear),
+        (
+            lambda x: x * (2.0 if weight.requires_grad else 3.0),
+            lambda: weight.requires_grad_(False),
+        ),
+    ]
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_what_is_read_on_the_way_is_watched(number: int) -> None:
+    function, change = changes()[number]
+    compiled, x = lm.compile(function), lm.ones((2,))
+    before = compiled(x).tolist()
+    assert before == function(x).tolist() == compiled(x).tolist()
+    change()
+    assert compiled(x).tolist() == function(x).tolist() != before
+    assert len(reasons(compiled)) == 2

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lumus as lm
@@ -160,3 +161,39 @@ def test_a_write_through_a_view_inside_meets_memory_from_outside() -> None:
     with pytest.raises(TraceError, match="share memory"):
         lm.compile(function)()
     assert base.tolist() == [1.0, 2.0, 3.0]
+
+
+STRIDED = {
+    "transposed": lambda: lm.arange(12.0).reshape(4, 3).permute_dims((1, 0)),
+    "with gaps": lambda: lm.arange(24.0).reshape(6, 4)[::2, :],
+    "apart": lambda: lm.arange(24.0).reshape(3, 8)[:, ::2],
+    "reversed": lambda: lm.tensor(np.arange(12.0, dtype=np.float32)[::-1].reshape(3, 4)),
+}
+READINGS = {
+    "reshape": lambda x: x.reshape(12),
+    "row": lambda x: x[1] * 1.0,
+    "column": lambda x: x[:, 1:3].sum(axis=1),
+    "transpose": lambda x: x.permute_dims((1, 0)).reshape(12),
+    "product": lambda x: x @ lm.ones((4, 2)),
+    "stack": lambda x: lm.stack([x, x]),
+    "itself": lambda x: x * 2.0,
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("layout", STRIDED)
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_a_view_after_a_write_into_memory_that_is_not_dense(
+    layout: str, reading: str, is_outside: bool
+) -> None:
+    def step(x: Any) -> Any:
+        x.multiply_(3.0)
+        x[0].add_(1.0)
+        return READINGS[reading](x)
+
+    given, plain = STRIDED[layout](), STRIDED[layout]()
+    compiled = lm.compile((lambda: step(given)) if is_outside else step)
+    for _ in range(2):
+        made = compiled() if is_outside else compiled(given)
+        assert made.tolist() == step(plain).tolist()
+        assert given.tolist() == plain.tolist()

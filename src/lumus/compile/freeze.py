@@ -10,24 +10,23 @@ from lumus.trace.program import Capture, Program
 
 
 class Copies:
-    """Copies of arrays from outside, one of each for as long as nothing is written to it.
+    """Copies of arrays from outside, one of each, with the values that it had at first.
 
-    So programs of many shapes, which read the same weights, hold them once.
+    So programs of many shapes, which read the same weights, hold them once and agree on them.
     """
 
     __slots__ = ("_made",)
 
     def __init__(self) -> None:
-        self._made: dict[Any, tuple[int, Any]] = {}
+        # With the arrays, so that no other one comes to lie in their place.
+        self._made: dict[Any, tuple[Any, Any]] = {}
 
     def of(self, data: Any, spec: Spec) -> Any:
-        """What the array holds now, in memory that nobody writes."""
+        """What the array held when it was met first, in memory that nobody writes."""
         place = (data.storage_id, data.address, tuple(data.strides), spec)
-        version, copy = self._made.get(place, (None, None))
-        if version != data.version:
-            copy = spec.device.prepare(Copy(), (spec,), (spec,))(data)
-            self._made[place] = (data.version, copy)
-        return copy
+        if place not in self._made:
+            self._made[place] = (data, spec.device.prepare(Copy(), (spec,), (spec,))(data))
+        return self._made[place][1]
 
     def clear(self) -> None:
         """Forgets them."""

@@ -64,7 +64,7 @@ class CompiledFunction(Generic[P, R]):
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         mode = MODE.get()
         if mode.interpreter is not None or mode.derives:
             return self.function(*args, **kwargs)
@@ -219,7 +219,7 @@ class BoundFunction:
         self.function = function
         self.owner = owner
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.function(self.owner, *args, **kwargs)
 
     def cache_info(self) -> CacheInfo:

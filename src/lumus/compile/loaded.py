@@ -55,7 +55,7 @@ class LoadedProgram:
         info = VariantInfo(self.name, (self._signature(),), "loaded")
         self._variant = Variant(saved.arguments, _Form(saved), lowered, info)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         mode = MODE.get()
         if mode.tracer is not None:
             raise TraceError(

@@ -14,10 +14,14 @@ from lumus.trace.tracer import ProgramTracer
 
 
 class Outside:
-    """Which tensors a trace met, with where they stood on the graph when it was done."""
+    """Which tensors a trace met, with where they stood on the graph when it was done.
 
-    def __init__(self, tracer: ProgramTracer) -> None:
-        self._tensors = [one for one in tracer.outside.values() if one.dtype.kind == "float"]
+    So for those that it may only have `asked` whether they require grad.
+    """
+
+    def __init__(self, tracer: ProgramTracer, asked: Iterable[Tensor[Any]]) -> None:
+        met = {id(one): one for one in (*tracer.outside.values(), *asked)}
+        self._tensors = [one for one in met.values() if one.dtype.kind == "float"]
         self._origins = [tensor.origin for tensor in self._tensors]
         self._leaves = {tensor.node for tensor in self._tensors if isinstance(tensor.node, Leaf)}
         self.differentiates = tracer.differentiates

@@ -10,11 +10,20 @@ from __future__ import annotations
 
 import dis
 import os
+import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from operator import is_
 from pathlib import Path
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    CellType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, TypeGuard, cast
 
 from lumus.autograd.custom_call import CustomOp
@@ -25,6 +34,12 @@ from lumus.core.watch import CHANGES, Holder, Snapshot
 
 _NUMBERS = (bool, int, float, str, type(None))
 _GONE = object()
+# Methods that code calls without naming them.
+_CALLED_BY_SYNTAX = frozenset(f"__{name}__" for name in (
+    "call", "get", "getattr", "getitem", "iter", "next", "len", "contains", "bool", "float", "int",
+    "index", "enter", "exit", "neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv",
+    "rtruediv", "pow", "matmul", "eq", "lt", "le", "gt", "ge",
+))  # fmt: skip
 _LARGE = 1000
 _LONGEST = 40  # characters of a value that is told
 _STANDARD_LIBRARY = str(Path(os.__file__).parent)
@@ -67,13 +82,15 @@ class Global:
 
 @frozen
 class Attribute:
-    """An attribute in the dict of an object or class."""
+    """An attribute in the dict of an object or class, or in a slot of an object."""
 
     owner: Any
     name: str
 
     def read(self) -> Any:
         """What it means now."""
+        if _is_slot(self.owner, self.name):
+            return getattr(self.owner, self.name, _GONE)
         return vars(self.owner).get(self.name, _GONE)
 
     def watch(self, snapshot: Snapshot) -> None:
@@ -124,6 +141,13 @@ class Surroundings:
             if isinstance(value, Tensor):
                 found.setdefault(id(value.data), name)
         return found
+
+    def asked(self) -> list[Tensor[Any]]:
+        """Tensors that the code may ask whether they require grad."""
+        if "requires_grad" not in self._code_names:
+            return []
+        values = [*[value for _, _, value in self._names], *[one for _, one in self._contents()]]
+        return [one for one in values if isinstance(one, Tensor)]
 
     def settle(self) -> None:
         """Remembers what names and holders mean now, when the trace is done."""
@@ -196,10 +220,14 @@ class Surroundings:
             return [(name or "self", value.__self__), ("", value.__func__)]
         if isinstance(value, FunctionType):
             is_internal = value.__code__.co_filename.startswith(INTERNAL_PREFIXES)
+            if not is_internal and vars(value):
+                self._later(name or value.__name__, value)
             return () if is_internal else self._of_function(value)
         if isinstance(value, list | tuple):
             self._watch(name, value)
             return [(f"{name}[{at}]", one) for at, one in enumerate(value)]
+        if isinstance(value, set | deque):
+            return self._watch(name, value)
         if isinstance(value, dict):
             self._watch(name, value)
             return [(f"{name}[{key!r}]", one) for key, one in value.items()]
@@ -207,7 +235,12 @@ class Surroundings:
             return [(name, value.func), (name, value.args), (name, value.keywords)]
         if not isinstance(value, type) and hasattr(value, "__wrapped__"):
             return [(name, cast("Any", value).__wrapped__)]
-        return self._later(name, value) if hasattr(value, "__dict__") else ()
+        if isinstance(value, property):
+            return [("", value.fget)]
+        if isinstance(value, type):  # which the code may make objects of
+            self._later(name, value)
+            return [("", cast("Any", value).__init__)]
+        return self._later(name, value) if _has_attributes(value) else ()
 
     def _later(self, name: str, value: Any) -> tuple[()]:
         """Leaves the attributes of an object until it is known which of them the code names."""
@@ -219,27 +252,35 @@ class Surroundings:
         for label, one in [("", holder), *holder.watched()]:
             if _is_holder(one):  # its code is that of its class
                 self._later(name, type(one))
-                yield "", getattr(type(one), "forward", None)
-            elif isinstance(one, FunctionType):
-                yield "", one
-            elif isinstance(one, list | dict):
-                self._watch(f"{name}.{label}", one)
+                yield from self._attribute(name, type(one), "forward")
+            else:
+                yield f"{name}.{label}", one
 
     def _of_objects(self) -> Iterator[tuple[str, Any]]:
         """The attributes of plain objects that the code may read, and their methods, each once."""
+        names = sorted(self._code_names | _CALLED_BY_SYNTAX)
         for name, value in self._objects:
-            for attribute in vars(value):
-                place = (id(value), attribute)
-                if attribute in self._code_names and place not in self._attributes:
-                    self._attributes.add(place)
-                    yield from self._name(f"{name}.{attribute}", Attribute(value, attribute))
-            for cls in value.__mro__ if isinstance(value, type) else type(value).__mro__:
-                for attribute in list(vars(cls)):
-                    place = (id(cls), attribute)
-                    if attribute in self._code_names and place not in self._attributes:
-                        self._attributes.add(place)
-                        full_name = f"{cls.__name__}.{attribute}"
-                        yield from self._name(full_name, Attribute(cls, attribute))
+            for attribute in names:
+                yield from self._attribute(name, value, attribute)
+
+    def _attribute(self, name: str, value: Any, attribute: str) -> Iterator[tuple[str, Any]]:
+        """All places where an object's attribute may come from, up to the one that has it."""
+        spaces = list(value.__mro__ if isinstance(value, type) else type(value).__mro__)
+        if not isinstance(value, type) and (
+            hasattr(value, "__dict__") or _is_slot(value, attribute)
+        ):
+            spaces.insert(0, value)
+        places = [Attribute(space, attribute) for space in spaces]
+        has = [place.read() is not _GONE for place in places]
+        if True not in has:
+            return
+        for place in places[: has.index(True) + 1]:
+            key = (id(place.owner), attribute)
+            if key not in self._attributes:
+                self._attributes.add(key)
+                of_class = isinstance(place.owner, type)
+                owner = place.owner.__name__ if of_class else name
+                yield from self._name(f"{owner}.{attribute}", place)
 
     def _of_function(self, function: FunctionType) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(
@@ -249,6 +290,8 @@ class Surroundings:
         scope = function.__globals__
         for code in _codes_of(function.__code__):
             self._code_names.update(code.co_names)
+            for name in _imports_of(code):
+                yield name, sys.modules.get(name)
             for name in _globals_of(code):
                 if name in scope and (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
@@ -265,10 +308,11 @@ class Surroundings:
             self._names.append((name, place, value))
         yield name, value
 
-    def _watch(self, name: str, container: Any) -> None:
-        """Remembers a list or dict; a tuple cannot change."""
+    def _watch(self, name: str, container: Any) -> tuple[()]:
+        """Remembers a container; a tuple cannot change."""
         if not isinstance(container, tuple):
             self._containers.append((name, container, _items(container)))
+        return ()
 
 
 def _codes_of(code: CodeType) -> list[CodeType]:
@@ -290,8 +334,33 @@ def _globals_of(code: CodeType) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@lru_cache(maxsize=4096)
+def _imports_of(code: CodeType) -> list[str]:
+    """The modules that code imports."""
+    return [
+        cast("str", one.argval)
+        for one in dis.get_instructions(code)
+        if one.opname == "IMPORT_NAME" and one.argval
+    ]
+
+
+def _is_slot(value: Any, name: str) -> bool:
+    """Whether an object has a slot of that name."""
+    if isinstance(value, type):
+        return False
+    return isinstance(getattr(type(value), name, None), MemberDescriptorType)
+
+
+def _has_attributes(value: Any) -> bool:
+    """Whether a user's object may have attributes of its own, in a dict or slots."""
+    if hasattr(value, "__dict__"):
+        return True
+    is_ours = type(value).__module__.partition(".")[0] == "lumus"
+    return not is_ours and any("__slots__" in vars(cls) for cls in type(value).__mro__)
+
+
 def _items(container: Any) -> list[Any]:
-    """What a list or dict holds, keys included; the length of one that would take long."""
+    """What a container holds, keys included; the length of one that would take long."""
     if len(container) > _LARGE:
         return [len(container)]
     return [*container, *container.values()] if isinstance(container, dict) else list(container)

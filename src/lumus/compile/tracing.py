@@ -46,7 +46,7 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
         MODE.reset(token)
         tracer.close()
     surroundings.settle()
-    outside = Outside(tracer)
+    outside = Outside(tracer, surroundings.asked())
     takes_leaves = outside.differentiates and any(node is not None for _, _, node in call.kinds)
     return Traced(program, tracer.guards, form, returned, surroundings, outside, takes_leaves)
 
