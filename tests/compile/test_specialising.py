@@ -141,3 +141,18 @@ def test_arguments_by_name_are_found_again_in_any_order() -> None:
 def test_a_parameter_called_self_is_given_by_name() -> None:
     compiled = lm.compile(lambda self, x: self * x)
     assert compiled(self=lm.tensor([2.0]), x=lm.tensor([3.0])).tolist() == [6.0]
+
+
+def test_equal_keys_of_other_types_are_other_programs() -> None:
+    @lm.compile
+    def divided(batch: Any) -> Any:
+        return {key: (x / key if isinstance(key, float) else x * 2.0) for key, x in batch.items()}
+
+    x = lm.tensor([1.0])
+    for key in (1, True, 1.0, 0.0, -0.0, (1,), (True,), "a"):
+        for _ in range(2):
+            ((made, result),) = divided({key: x}).items()
+            assert repr(made) == repr(key)
+            ((_, plain),) = divided.function({key: x}).items()
+            assert result.tolist() == plain.tolist()
+    assert len(divided.cache_info().variants) == 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -34,11 +35,33 @@ class StaticLeaf:
 
 @frozen
 class Branch:
-    """A container: its type, what tells its items apart (the keys of a dict), and its items."""
+    """A container: its type, what tells its items apart (the keys of a dict), and its items.
+
+    Equal keys of other types (1, 1.0 and True) make it another one, and so do 0.0 and -0.0.
+    """
 
     kind: type[Any]
     keys: tuple[Any, ...] | None
     items: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Branch)
+            and self.kind is other.kind
+            and self.keys == other.keys
+            and self.items == other.items
+            and _sort_of(self.keys) == _sort_of(other.keys)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.keys, self.items))
+
+
+def _sort_of(key: Any) -> Any:
+    """What tells a key from others that are equal to it."""
+    if isinstance(key, tuple):
+        return (key.__class__, *map(_sort_of, cast("tuple[Any, ...]", key)))
+    return (key.__class__, math.copysign(1.0, key)) if key.__class__ is float else key.__class__
 
 
 Tree = Any
