@@ -252,7 +252,7 @@ class Surroundings:
         for label, one in [("", holder), *holder.watched()]:
             if _is_holder(one):  # its code is that of its class
                 self._later(name, type(one))
-                yield from self._attribute(name, type(one), "forward")
+                yield from self._attribute(name, type(one), "forward", is_called=True)
             else:
                 yield f"{name}.{label}", one
 
@@ -263,12 +263,16 @@ class Surroundings:
             for attribute in names:
                 yield from self._attribute(name, value, attribute)
 
-    def _attribute(self, name: str, value: Any, attribute: str) -> Iterator[tuple[str, Any]]:
-        """All places where an object's attribute may come from, up to the one that has it."""
+    def _attribute(
+        self, name: str, value: Any, attribute: str, *, is_called: bool = False
+    ) -> Iterator[tuple[str, Any]]:
+        """All places where an object's attribute may come from, up to the one that has it.
+
+        Classes of installed packages stay what they are, unless the attribute `is_called`.
+        """
         spaces = list(value.__mro__ if isinstance(value, type) else type(value).__mro__)
-        if not isinstance(value, type) and (
-            hasattr(value, "__dict__") or _is_slot(value, attribute)
-        ):
+        has_own = hasattr(value, "__dict__") or _is_slot(value, attribute)
+        if has_own and not isinstance(value, type) and attribute not in _CALLED_BY_SYNTAX:
             spaces.insert(0, value)
         places = [Attribute(space, attribute) for space in spaces]
         has = [place.read() is not _GONE for place in places]
@@ -276,9 +280,10 @@ class Surroundings:
             return
         for place in places[: has.index(True) + 1]:
             key = (id(place.owner), attribute)
-            if key not in self._attributes:
+            of_class = isinstance(place.owner, type)
+            is_fixed = of_class and not is_called and not _is_of_user(place.owner.__module__)
+            if key not in self._attributes and not is_fixed:
                 self._attributes.add(key)
-                of_class = isinstance(place.owner, type)
                 owner = place.owner.__name__ if of_class else name
                 yield from self._name(f"{owner}.{attribute}", place)
 
@@ -368,6 +373,12 @@ def _items(container: Any) -> list[Any]:
 
 def _is_holder(value: Any) -> TypeGuard[Holder]:
     return hasattr(type(value), "watched")
+
+
+@lru_cache(maxsize=4096)
+def _is_of_user(name: str) -> bool:
+    module = sys.modules.get(name)
+    return module is None or _is_users(module)
 
 
 def _is_users(module: ModuleType) -> bool:
