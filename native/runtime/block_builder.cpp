@@ -7,13 +7,8 @@
 namespace lumus {
 namespace {
 
-// Less is better off with a loop for each instruction: a block has to be started and finished. An
-// instruction counts one if a loop would do it together with another one. Of the others one among
-// three instructions is enough.
-constexpr int kMinInstructions = 3;
-constexpr int kMinWork = 3;
-
-int work_of(Opcode opcode) { return joins_in_pairs(opcode) || opcode == Opcode::square ? 1 : 5; }
+// Fewer are better off with a loop for each: a block has to be started and finished.
+constexpr std::size_t kMinInstructions = 3;
 
 bool is_logical(Opcode opcode) {
   return opcode == Opcode::logical_and || opcode == Opcode::logical_or ||
@@ -351,18 +346,15 @@ bool build_block(const std::vector<ProgramInstruction>& instructions, std::size_
   }
   DType dtype = DType::boolean;  // not known yet
   std::size_t limit = begin;
-  int work = 0;
   for (; limit < instructions.size(); ++limit) {
     const ProgramInstruction& instruction = instructions[limit];
     const bool is_float =
         instruction.dtype == DType::float32 || instruction.dtype == DType::float64;
     if (dtype == DType::boolean && is_float) dtype = instruction.dtype;
     if (!is_member(instruction, dtype)) break;
-    work += work_of(instruction.opcode);
   }
   end = std::max(limit, begin + 1);
-  const bool is_short = limit < begin + kMinInstructions || work < kMinWork;
-  if (dtype == DType::boolean || is_short) return false;
+  if (dtype == DType::boolean || limit < begin + kMinInstructions) return false;
   Builder builder(block, dtype, limit, constants, dtypes, last_reads);
   end = begin;
   while (end < limit && builder.has_room()) {
