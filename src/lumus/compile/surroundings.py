@@ -125,7 +125,8 @@ class Surroundings:
         self._holders: list[tuple[str, Holder]] = []
         self._holds: list[tuple[str, Any]] = []
         self._containers: list[tuple[str, Any, list[Any]]] = []
-        self._objects: list[tuple[str, Any]] = []  # whose attributes the code may read
+        self._objects: dict[int, tuple[str, Any]] = {}  # whose attributes the code may read
+        self._asked: set[tuple[int, str]] = set()
         self._code_names: set[str] = set()
         self._attributes: set[tuple[int, str]] = set()
         self._changes = CHANGES.count
@@ -244,7 +245,7 @@ class Surroundings:
 
     def _later(self, name: str, value: Any) -> tuple[()]:
         """Leaves the attributes of an object until it is known which of them the code names."""
-        self._objects.append((name, value))
+        self._objects.setdefault(id(value), (name, value))
         return ()
 
     def _of_holder(self, name: str, holder: Holder) -> Iterator[tuple[str, Any]]:
@@ -258,10 +259,12 @@ class Surroundings:
 
     def _of_objects(self) -> Iterator[tuple[str, Any]]:
         """The attributes of plain objects that the code may read, and their methods, each once."""
-        names = sorted(self._code_names | _CALLED_BY_SYNTAX)
-        for name, value in self._objects:
-            for attribute in names:
-                yield from self._attribute(name, value, attribute)
+        names = self._code_names | _CALLED_BY_SYNTAX
+        for place, (name, value) in self._objects.items():
+            for attribute in sorted(names & _attributes_of(value)):
+                if (place, attribute) not in self._asked:
+                    self._asked.add((place, attribute))
+                    yield from self._attribute(name, value, attribute)
 
     def _attribute(
         self, name: str, value: Any, attribute: str, *, is_called: bool = False
@@ -295,9 +298,9 @@ class Surroundings:
         scope = function.__globals__
         for code in _codes_of(function.__code__):
             self._code_names.update(code.co_names)
-            for name in _imports_of(code):
+            for name in _named_in(code, "IMPORT_NAME"):
                 yield name, sys.modules.get(name)
-            for name in _globals_of(code):
+            for name in _named_in(code, "LOAD_GLOBAL", "LOAD_NAME"):
                 if name in scope and (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
                     yield from self._name(name, Global(scope, name))
@@ -329,24 +332,16 @@ def _codes_of(code: CodeType) -> list[CodeType]:
 
 
 @lru_cache(maxsize=4096)
-def _globals_of(code: CodeType) -> list[str]:
-    """The names that code looks up globally; `co_names` has those of attributes, too."""
-    found = [
-        cast("str", one.argval)
-        for one in dis.get_instructions(code)
-        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    ]
-    return list(dict.fromkeys(found))
+def _named_in(code: CodeType, *instructions: str) -> list[str]:
+    """What these instructions of code name; `co_names` has the names of attributes, too."""
+    found = [one for one in dis.get_instructions(code) if one.opname in instructions]
+    return list(dict.fromkeys([cast("str", one.argval) for one in found if one.argval]))
 
 
-@lru_cache(maxsize=4096)
-def _imports_of(code: CodeType) -> list[str]:
-    """The modules that code imports."""
-    return [
-        cast("str", one.argval)
-        for one in dis.get_instructions(code)
-        if one.opname == "IMPORT_NAME" and one.argval
-    ]
+def _attributes_of(value: Any) -> set[str]:
+    """The names of an object's attributes, those of its classes included."""
+    classes = value.__mro__ if isinstance(value, type) else type(value).__mro__
+    return set(getattr(value, "__dict__", ())).union(*map(vars, classes))
 
 
 def _is_slot(value: Any, name: str) -> bool:
