@@ -7,15 +7,9 @@
 namespace lumus::LUMUS_ISA {
 
 using Pointer = void (*)();
-
-#if LUMUS_VECTOR_BYTES == 64
-namespace {
-
 using std::int64_t;
 
-constexpr int kBlockVectors = 8;  // as many as calls take in registers
-constexpr int64_t kBlockBytes = kBlockVectors * LUMUS_VECTOR_BYTES;
-constexpr int64_t kNarrowBytes = 2 * LUMUS_VECTOR_BYTES;
+namespace {
 
 // Where an operand is. One that holds a single value throughout has no bits in `mask`: its first
 // block is read over and over.
@@ -25,6 +19,52 @@ struct Place {
 
   std::byte* at(int64_t offset) const { return data + (offset & mask); }
 };
+
+// Between a slot and a block of memory, which has room for whole vectors.
+template <class T>
+[[maybe_unused]] void move_rest(std::byte* to, const std::byte* from, int64_t count,
+                                bool is_into_block) {
+  for (; count > 0; count -= kLanes<T>) {
+    const T* const source = reinterpret_cast<const T*>(from);
+    T* const target = reinterpret_cast<T*>(to);
+    if (count >= kLanes<T>) {
+      store<T>(target, load<T>(source));
+    } else if (is_into_block) {
+      store<T>(target, load_partial<T>(source, count, T(1)));
+    } else {
+      store_partial<T>(target, load<T>(source), count);
+    }
+    from += LUMUS_VECTOR_BYTES;
+    to += LUMUS_VECTOR_BYTES;
+  }
+}
+
+[[maybe_unused]] void move_rest(std::byte* to, const std::byte* from, int64_t count, int64_t size,
+                                bool is_into_block) {
+  if (size == 4) return move_rest<float>(to, from, count, is_into_block);
+  if (size == 8) return move_rest<double>(to, from, count, is_into_block);
+  std::memcpy(to, from, static_cast<std::size_t>(count));
+}
+
+// Whether computing an element again would read what computing it has overwritten.
+[[maybe_unused]] bool writes_what_it_reads(const ElementwiseBlock& block, const Place* places) {
+  for (int written = 0; written < block.num_operands; ++written) {
+    if (!block.operands[written].is_written) continue;
+    for (int read = 0; read < block.num_operands; ++read) {
+      if (read != written && places[read].data == places[written].data) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+#if LUMUS_VECTOR_BYTES == 64
+namespace {
+
+constexpr int kBlockVectors = 8;  // as many as calls take in registers
+constexpr int64_t kBlockBytes = kBlockVectors * LUMUS_VECTOR_BYTES;
+constexpr int64_t kNarrowBytes = 2 * LUMUS_VECTOR_BYTES;
 
 template <class T>
 struct IntegerOf {
@@ -437,31 +477,6 @@ Pointer find(BlockForm form, Opcode opcode) {
 
 // ---- running ------------------------------------------------------------------------------------
 
-// Between a slot and a block of memory, which has room for whole vectors.
-template <class T>
-void move_rest(std::byte* to, const std::byte* from, int64_t count, bool is_into_block) {
-  for (; count > 0; count -= kLanes<T>) {
-    const T* const source = reinterpret_cast<const T*>(from);
-    T* const target = reinterpret_cast<T*>(to);
-    if (count >= kLanes<T>) {
-      store<T>(target, load<T>(source));
-    } else if (is_into_block) {
-      store<T>(target, load_partial<T>(source, count, T(1)));
-    } else {
-      store_partial<T>(target, load<T>(source), count);
-    }
-    from += LUMUS_VECTOR_BYTES;
-    to += LUMUS_VECTOR_BYTES;
-  }
-}
-
-void move_rest(std::byte* to, const std::byte* from, int64_t count, int64_t size,
-               bool is_into_block) {
-  if (size == 4) return move_rest<float>(to, from, count, is_into_block);
-  if (size == 8) return move_rest<double>(to, from, count, is_into_block);
-  std::memcpy(to, from, static_cast<std::size_t>(count));
-}
-
 // Fewer elements than two vectors hold, by way of memory that does: slots may end with them.
 __attribute__((noinline)) void run_moved(const ElementwiseBlock& block, const Place* places,
                                          int64_t begin, int64_t count) {
@@ -487,17 +502,6 @@ __attribute__((noinline)) void run_moved(const ElementwiseBlock& block, const Pl
     const int64_t size = operand.is_flag ? 1 : block.itemsize;
     move_rest(places[index].data + begin * size, moved[index].data, count, size, false);
   }
-}
-
-// Whether computing an element again would read what computing it has overwritten.
-bool writes_what_it_reads(const ElementwiseBlock& block, const Place* places) {
-  for (int written = 0; written < block.num_operands; ++written) {
-    if (!block.operands[written].is_written) continue;
-    for (int read = 0; read < block.num_operands; ++read) {
-      if (read != written && places[read].data == places[written].data) return true;
-    }
-  }
-  return false;
 }
 
 // The bytes from `whole` on, after the last whole block. Where that does no harm, the last vectors
@@ -546,6 +550,66 @@ void run_block(const ElementwiseBlock& block, std::byte* const* slots, const boo
     Wide::start(block, places, offset);
   }
   if (whole < nbytes) run_rest(block, places, whole, nbytes);
+}
+
+#elif LUMUS_VECTOR_BYTES == 32
+namespace {
+
+constexpr int64_t kLaneCount = kLanes<float>;
+
+// Fewer elements than a vector holds, by way of memory that does: operands may end with them.
+__attribute__((noinline)) void run_moved(const ElementwiseBlock& block, const Place* places,
+                                         int64_t begin, int64_t count) {
+  alignas(32) std::byte memory[kMaxLoopOperands * LUMUS_VECTOR_BYTES];
+  std::byte* moved[kMaxLoopOperands];
+  const int64_t steps[kMaxLoopOperands] = {};
+  for (int index = 0; index < block.num_operands; ++index) {
+    const BlockOperand& operand = block.operands[index];
+    const int64_t size = operand.is_flag ? 1 : block.itemsize;
+    moved[index] = places[index].data;
+    if (places[index].mask == 0) continue;
+    moved[index] = memory + index * LUMUS_VECTOR_BYTES;
+    if (operand.is_written) continue;
+    move_rest(moved[index], places[index].data + begin * size, count, size, true);
+  }
+  block.loop(moved, steps, 1);
+  for (int index = 0; index < block.num_operands; ++index) {
+    const BlockOperand& operand = block.operands[index];
+    if (!operand.is_written) continue;
+    const int64_t size = operand.is_flag ? 1 : block.itemsize;
+    move_rest(places[index].data + begin * size, moved[index], count, size, false);
+  }
+}
+
+}  // namespace
+
+Pointer find_block(BlockForm, Opcode, DType, bool) { return nullptr; }
+
+void run_block(const ElementwiseBlock& block, std::byte* const* slots, const bool* is_fixed,
+               int64_t count) {
+  Place places[kMaxLoopOperands];
+  std::byte* operands[kMaxLoopOperands];
+  int64_t steps[kMaxLoopOperands];
+  for (int index = 0; index < block.num_operands; ++index) {
+    const BlockOperand& operand = block.operands[index];
+    const bool is_one_value = is_fixed[operand.slot];
+    places[index] = {slots[operand.slot], is_one_value ? 0 : -1};
+    operands[index] = places[index].data;
+    steps[index] = is_one_value ? 0 : 2 * kLaneCount * (operand.is_flag ? 1 : block.itemsize);
+  }
+  const int64_t num_vectors = count / kLaneCount;
+  if (num_vectors > 0) block.loop(operands, steps, num_vectors);
+  const int64_t rest = count % kLaneCount;
+  if (rest == 0) return;
+  // Where that does no harm, the last vector reaches back into elements that are done already.
+  if (num_vectors == 0 || writes_what_it_reads(block, places)) {
+    return run_moved(block, places, count - rest, rest);
+  }
+  for (int index = 0; index < block.num_operands; ++index) {
+    const int64_t size = block.operands[index].is_flag ? 1 : block.itemsize;
+    operands[index] = places[index].at((count - kLaneCount) * size);
+  }
+  block.loop(operands, steps, 1);
 }
 
 #else

@@ -6,9 +6,10 @@
 // others pass through a block of memory or their slot.
 // Each instruction jumps to the next one with the accumulator as arguments of the call.
 //
-// There are blocks where vectors have 64 bytes. Shorter ones leave too little work between two
-// jumps, and 16 registers are too few for the accumulator beside what an exponential needs:
-// measured, AVX2 gained nothing.
+// There are such blocks where vectors have 64 bytes. Shorter ones leave too little work between two
+// jumps, and 16 registers are too few for the accumulator beside what an exponential needs. There
+// a block is machine code made for it, exponentials included: one loop over the tile
+// (runtime/loop_compiler.h). Where none can be made, there are no blocks.
 //
 // Layout      operands and results are dense or one value throughout, as slots are; local values
 //             have a block each. Booleans are lanes of zeros or ones, bytes only in slots.
@@ -64,12 +65,20 @@ struct BlockOperand {
   bool is_written;  // else it is read
 };
 
+// As many operands as have an address in a register throughout.
+constexpr int kMaxLoopOperands = 12;
+
+// See `compile_loop`.
+using BlockLoop = void (*)(std::byte* const* operands, const std::int64_t* steps,
+                           std::int64_t num_vectors);
+
 struct ElementwiseBlock {
   std::int64_t itemsize;
   int num_operands;
   int num_locals;
   const BlockOperand* operands;
   const BlockInstruction* instructions;  // the last one is `finish`
+  BlockLoop loop;                        // instead of instructions, where vectors have 32 bytes
 };
 
 }  // namespace lumus

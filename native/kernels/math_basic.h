@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/simd.h"
 
@@ -39,6 +40,22 @@ LUMUS_INLINE f64v from_bits(i64v x) { return reinterpret_cast<f64v>(x); }
 
 LUMUS_INLINE f32v f32_constant(float value) { return splat<float>(value); }
 LUMUS_INLINE f64v f64_constant(double value) { return splat<double>(value); }
+
+// Vectors of float32, and values that record what is done with them (recorded.h). Functions of
+// either keep to operators, the functions of this file and `constant`, and choose with `choose`.
+template <class F>
+concept Float32 = std::is_same_v<F, f32v> || requires { typename F::RecordsFloat32; };
+
+template <Float32 F>
+LUMUS_INLINE F constant(float value) {
+  if constexpr (std::is_same_v<F, f32v>) {
+    return f32_constant(value);
+  } else {
+    return F(value);
+  }
+}
+
+LUMUS_INLINE f32v choose(i32v mask, f32v chosen, f32v other) { return mask ? chosen : other; }
 
 constexpr float kInfinityF32 = __builtin_inff();
 constexpr double kInfinityF64 = __builtin_inf();
@@ -101,17 +118,17 @@ LUMUS_INLINE f64v fma(f64v a, f64v b, f64v c) {
 
 // Coefficients lowest degree first. Horner's rule; a long one as even + x * odd, whose two chains
 // run side by side.
-template <int N>
-LUMUS_INLINE f32v polynomial(f32v x, const float (&coefficients)[N]) {
-  f32v sum = f32_constant(coefficients[N - 1]);
+template <Float32 F, int N>
+LUMUS_INLINE F polynomial(F x, const float (&coefficients)[N]) {
+  F sum = constant<F>(coefficients[N - 1]);
   if constexpr (N < 8) {
-    for (int i = N - 2; i >= 0; --i) sum = fma(sum, x, f32_constant(coefficients[i]));
+    for (int i = N - 2; i >= 0; --i) sum = fma(sum, x, constant<F>(coefficients[i]));
     return sum;
   } else {
-    const f32v square = x * x;
-    f32v next = f32_constant(coefficients[N - 2]);
-    for (int i = N - 3; i >= 0; i -= 2) sum = fma(sum, square, f32_constant(coefficients[i]));
-    for (int i = N - 4; i >= 0; i -= 2) next = fma(next, square, f32_constant(coefficients[i]));
+    const F square = x * x;
+    F next = constant<F>(coefficients[N - 2]);
+    for (int i = N - 3; i >= 0; i -= 2) sum = fma(sum, square, constant<F>(coefficients[i]));
+    for (int i = N - 4; i >= 0; i -= 2) next = fma(next, square, constant<F>(coefficients[i]));
     return N % 2 == 0 ? fma(sum, x, next) : fma(next, x, sum);
   }
 }
@@ -135,18 +152,21 @@ struct F64Pair {
   f64v hi;
   f64v lo;
 };
-struct F32Pair {
-  f32v hi;
-  f32v lo;
+template <Float32 F>
+struct Float32Pair {
+  F hi;
+  F lo;
 };
+using F32Pair = Float32Pair<f32v>;
 
 // Exactly a + b, for |a| >= |b| (or a = 0).
 LUMUS_INLINE F64Pair fast_two_sum(f64v a, f64v b) {
   const f64v sum = a + b;
   return {sum, b - (sum - a)};
 }
-LUMUS_INLINE F32Pair fast_two_sum(f32v a, f32v b) {
-  const f32v sum = a + b;
+template <Float32 F>
+LUMUS_INLINE Float32Pair<F> fast_two_sum(F a, F b) {
+  const F sum = a + b;
   return {sum, b - (sum - a)};
 }
 
@@ -202,7 +222,10 @@ LUMUS_INLINE f64v copysign(f64v magnitude, f64v from) {
 }
 
 // -1, 0 or 1; NaN stays NaN, and zeros keep their sign.
-LUMUS_INLINE f32v sign(f32v x) { return absolute(x) > 0.0f ? copysign(f32_constant(1.0f), x) : x; }
+template <Float32 F>
+LUMUS_INLINE F sign(F x) {
+  return choose(absolute(x) > 0.0f, copysign(constant<F>(1.0f), x), x);
+}
 LUMUS_INLINE f64v sign(f64v x) { return absolute(x) > 0.0 ? copysign(f64_constant(1.0), x) : x; }
 
 // ---- rounding to integers -----------------------------------------------------------------------
@@ -270,13 +293,22 @@ LUMUS_INLINE f32v at_least(f32v x, float bound) { return x < bound ? f32_constan
 LUMUS_INLINE f64v at_least(f64v x, double bound) { return x < bound ? f64_constant(bound) : x; }
 #endif
 
-LUMUS_INLINE f32v clamp(f32v x, float low, float high) { return at_most(at_least(x, low), high); }
+template <Float32 F>
+LUMUS_INLINE F clamp(F x, float low, float high) {
+  return at_most(at_least(x, low), high);
+}
 LUMUS_INLINE f64v clamp(f64v x, double low, double high) { return at_most(at_least(x, low), high); }
 
 // NaN from either side wins; otherwise the larger (smaller), `a` where equal.
-LUMUS_INLINE f32v maximum(f32v a, f32v b) { return (a >= b) | is_nan(a) ? a : b; }
+template <Float32 F>
+LUMUS_INLINE F maximum(F a, F b) {
+  return choose((a >= b) | is_nan(a), a, b);
+}
+template <Float32 F>
+LUMUS_INLINE F minimum(F a, F b) {
+  return choose((a <= b) | is_nan(a), a, b);
+}
 LUMUS_INLINE f64v maximum(f64v a, f64v b) { return (a >= b) | is_nan(a) ? a : b; }
-LUMUS_INLINE f32v minimum(f32v a, f32v b) { return (a <= b) | is_nan(a) ? a : b; }
 LUMUS_INLINE f64v minimum(f64v a, f64v b) { return (a <= b) | is_nan(a) ? a : b; }
 
 // ---- roots --------------------------------------------------------------------------------------
@@ -307,7 +339,10 @@ LUMUS_INLINE f64v sqrt(f64v x) {
 }
 
 // Two roundings, at most 1 ulp.
-LUMUS_INLINE f32v rsqrt(f32v x) { return 1.0f / sqrt(x); }
+template <Float32 F>
+LUMUS_INLINE F rsqrt(F x) {
+  return 1.0f / sqrt(x);
+}
 LUMUS_INLINE f64v rsqrt(f64v x) { return 1.0 / sqrt(x); }
 
 // ---- float32 through float64 --------------------------------------------------------------------

@@ -39,28 +39,30 @@ LUMUS_INLINE f64v erf(f64v x) {
 }
 
 // 1 - exp(p) with p = log(erfc(|x|)); as -expm1(p) it is right next to zero, too.
-LUMUS_INLINE f32v erf(f32v x) {
-  const f32v a = at_most(absolute(x), 4.0f);
-  const F32Reduced part = reduce_by_ln2(-fma(polynomial(a, kLogErfcF32), a, a));
-  const f32v power = power_of_two(part.n);
-  const f32v tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r);
+template <Float32 F>
+LUMUS_INLINE F erf(F x) {
+  const F a = at_most(absolute(x), 4.0f);
+  const Float32Reduced<F> part = reduce_by_ln2(-fma(polynomial(a, kLogErfcF32), a, a));
+  const F power = power_of_two(part.n);
+  const F tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r);
   return copysign(fma(-power, tail, 1.0f - power), x);
 }
 
-LUMUS_INLINE f32v erfc(f32v x) {
-  const f32v a = at_most(absolute(x), 10.5f);
-  const f32v high = from_bits(bits(a) & static_cast<std::int32_t>(0xfffff000));  // 12 bits
-  const f32v low = a - high;
-  const F32Pair square = fast_two_sum(high * high, low * (a + high));
-  const f32v t = (a - 2.5f) / (a + 2.5f);
-  const f32v inverse = 1.0f / fma(a, f32_constant(2.0f), f32_constant(1.0f));
-  const f32v ratio = fma(polynomial(t, kErfcF32), inverse, inverse);
-  const F32Reduced part = reduce_by_ln2(-square.hi, -square.lo);
-  const f32v tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r_low) + part.r;
-  const f32v tail_scaled = scale(fma(tail, ratio, ratio), part.n);
-  const f32v large = x < 0.0f ? 2.0f - tail_scaled : tail_scaled;
-  const f32v small = 1.0f - fma(polynomial(x * x, kErfF32), x, x);
-  return a < 0.5f ? small : large;
+template <Float32 F>
+LUMUS_INLINE F erfc(F x) {
+  const F a = at_most(absolute(x), 10.5f);
+  const F high = from_bits(bits(a) & static_cast<std::int32_t>(0xfffff000));  // 12 bits
+  const F low = a - high;
+  const Float32Pair<F> square = fast_two_sum(high * high, low * (a + high));
+  const F t = (a - 2.5f) / (a + 2.5f);
+  const F inverse = 1.0f / fma(a, constant<F>(2.0f), constant<F>(1.0f));
+  const F ratio = fma(polynomial(t, kErfcF32), inverse, inverse);
+  const Float32Reduced<F> part = reduce_by_ln2(-square.hi, -square.lo);
+  const F tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r_low) + part.r;
+  const F tail_scaled = scale(fma(tail, ratio, ratio), part.n);
+  const F large = choose(x < 0.0f, 2.0f - tail_scaled, tail_scaled);
+  const F small = 1.0f - fma(polynomial(x * x, kErfF32), x, x);
+  return choose(a < 0.5f, small, large);
 }
 
 // Vectors with a lane beyond 6.25 or 16 pay for the pieces there; others do not.

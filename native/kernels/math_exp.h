@@ -18,18 +18,21 @@ constexpr double kLn2HighF64 = 0x1.62e42fefa4p-1;  // 41 bits
 constexpr double kLn2LowF64 = -0x1.8432a1b0e2634p-43;
 
 // x = n ln 2 + (r + r_low).
-struct F32Reduced {
-  f32v n, r, r_low;
+template <Float32 F>
+struct Float32Reduced {
+  F n, r, r_low;
 };
+using F32Reduced = Float32Reduced<f32v>;
 struct F64Reduced {
   f64v n, r, r_low;
 };
 
-LUMUS_INLINE F32Reduced reduce_by_ln2(f32v x) {
-  const f32v n = fma(x, f32_constant(0x1.715476p+0f), f32_constant(kRoundF32)) - kRoundF32;
-  const f32v high = fma(n, f32_constant(-kLn2HighF32), x);
-  const f32v r = fma(n, f32_constant(-kLn2LowF32), high);
-  return {n, r, fma(n, f32_constant(-kLn2LowF32), high - r)};
+template <Float32 F>
+LUMUS_INLINE Float32Reduced<F> reduce_by_ln2(F x) {
+  const F n = fma(x, constant<F>(0x1.715476p+0f), constant<F>(kRoundF32)) - kRoundF32;
+  const F high = fma(n, constant<F>(-kLn2HighF32), x);
+  const F r = fma(n, constant<F>(-kLn2LowF32), high);
+  return {n, r, fma(n, constant<F>(-kLn2LowF32), high - r)};
 }
 LUMUS_INLINE F64Reduced reduce_by_ln2(f64v x) {
   const f64v n = fma(x, f64_constant(0x1.71547652b82fep+0), f64_constant(kRoundF64)) - kRoundF64;
@@ -39,9 +42,10 @@ LUMUS_INLINE F64Reduced reduce_by_ln2(f64v x) {
 }
 
 // The same for x + low, where low is within the last places of x: it counts against r.
-LUMUS_INLINE F32Reduced reduce_by_ln2(f32v x, f32v low) {
-  const F32Reduced part = reduce_by_ln2(x);
-  const F32Pair sum = fast_two_sum(part.r, part.r_low + low);
+template <Float32 F>
+LUMUS_INLINE Float32Reduced<F> reduce_by_ln2(F x, F low) {
+  const Float32Reduced<F> part = reduce_by_ln2(x);
+  const Float32Pair<F> sum = fast_two_sum(part.r, part.r_low + low);
   return {part.n, sum.hi, sum.lo};
 }
 LUMUS_INLINE F64Reduced reduce_by_ln2(f64v x, f64v low) {
@@ -51,18 +55,22 @@ LUMUS_INLINE F64Reduced reduce_by_ln2(f64v x, f64v low) {
 }
 
 // 2^n for an integral n whose power is a normal number.
-LUMUS_INLINE f32v power_of_two(f32v n) { return from_bits(bits(n + (kRoundF32 + 127.0f)) << 23); }
+template <Float32 F>
+LUMUS_INLINE F power_of_two(F n) {
+  return from_bits(bits(n + (kRoundF32 + 127.0f)) << 23);
+}
 LUMUS_INLINE f64v power_of_two(f64v n) { return from_bits(bits(n + (kRoundF64 + 1023.0)) << 52); }
 
 // x * 2^n for integral |n| < 250 (2000), rounded once when the result is subnormal.
-LUMUS_INLINE f32v scale(f32v x, f32v n) {
 #if defined(__AVX512F__)
-  return _mm512_maskz_scalef_ps(kAllF32, x, n);
+LUMUS_INLINE f32v scale(f32v x, f32v n) { return _mm512_maskz_scalef_ps(kAllF32, x, n); }
 #else
-  const f32v half = floor(n * 0.5f);
+template <Float32 F>
+LUMUS_INLINE F scale(F x, F n) {
+  const F half = floor(n * 0.5f);
   return x * power_of_two(half) * power_of_two(n - half);
-#endif
 }
+#endif
 LUMUS_INLINE f64v scale(f64v x, f64v n) {
 #if defined(__AVX512F__)
   return _mm512_maskz_scalef_pd(kAllF64, x, n);
@@ -73,9 +81,10 @@ LUMUS_INLINE f64v scale(f64v x, f64v n) {
 }
 
 // For x that neither overflows n nor is infinite.
-LUMUS_INLINE f32v exp_in_range(f32v x) {
-  const F32Reduced part = reduce_by_ln2(x);
-  const f32v tail = fma(polynomial(part.r, kExpF32), part.r * part.r, part.r);
+template <Float32 F>
+LUMUS_INLINE F exp_in_range(F x) {
+  const Float32Reduced<F> part = reduce_by_ln2(x);
+  const F tail = fma(polynomial(part.r, kExpF32), part.r * part.r, part.r);
   return scale(tail + 1.0f, part.n);
 }
 LUMUS_INLINE f64v exp_in_range(f64v x) {
@@ -85,7 +94,10 @@ LUMUS_INLINE f64v exp_in_range(f64v x) {
 }
 
 // Beyond the bounds the result is 0 or infinite in either case.
-LUMUS_INLINE f32v exp(f32v x) { return exp_in_range(clamp(x, -104.0f, 89.0f)); }
+template <Float32 F>
+LUMUS_INLINE F exp(F x) {
+  return exp_in_range(clamp(x, -104.0f, 89.0f));
+}
 LUMUS_INLINE f64v exp(f64v x) { return exp_in_range(clamp(x, -746.0, 710.0)); }
 
 // 2^x = 2^n e^(r ln 2) with n the nearest integer to x; exact for integers.
@@ -107,11 +119,6 @@ LUMUS_INLINE f64v exp2(f64v x) {
 }
 
 // exp(x) - 1 as hi + lo with about 8 spare bits, for x whose 2^n is a normal number.
-LUMUS_INLINE F32Pair expm1_pair(F32Reduced part, f32v power) {
-  const f32v tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r_low);
-  const F32Pair sum = fast_two_sum(power - 1.0f, power * part.r);
-  return fast_two_sum(sum.hi, fma(power, tail, sum.lo));
-}
 LUMUS_INLINE F64Pair expm1_pair(F64Reduced part, f64v power) {
   const f64v tail = fma(polynomial(part.r, kExpm1F64), part.r * part.r, part.r_low);
   const F64Pair sum = fast_two_sum(power - 1.0, power * part.r);
@@ -119,13 +126,14 @@ LUMUS_INLINE F64Pair expm1_pair(F64Reduced part, f64v power) {
 }
 
 // Below: exp(x) - 1 = 2 (2^(n-1) (1 + r + ...) - 1/2), as 2^n itself may overflow.
-LUMUS_INLINE f32v expm1(f32v x) {
-  const F32Reduced part = reduce_by_ln2(clamp(x, -20.0f, 89.0f));
-  const f32v half_power = power_of_two(part.n - 1.0f);
-  const f32v tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r_low);
-  const F32Pair sum = fast_two_sum(half_power - 0.5f, half_power * part.r);
-  const f32v result = 2.0f * (sum.hi + fma(half_power, tail, sum.lo));
-  return absolute(x) < 0x1p-30f ? x : result;
+template <Float32 F>
+LUMUS_INLINE F expm1(F x) {
+  const Float32Reduced<F> part = reduce_by_ln2(clamp(x, -20.0f, 89.0f));
+  const F half_power = power_of_two(part.n - 1.0f);
+  const F tail = fma(polynomial(part.r, kExpm1F32), part.r * part.r, part.r_low);
+  const Float32Pair<F> sum = fast_two_sum(half_power - 0.5f, half_power * part.r);
+  const F result = 2.0f * (sum.hi + fma(half_power, tail, sum.lo));
+  return choose(absolute(x) < 0x1p-30f, x, result);
 }
 LUMUS_INLINE f64v expm1(f64v x) {
   const F64Reduced part = reduce_by_ln2(clamp(x, -45.0, 710.0));
@@ -138,15 +146,16 @@ LUMUS_INLINE f64v expm1(f64v x) {
 
 // With -x = r - n ln 2: 2^n / (2^n + exp(r)), which neither overflows nor loses the far left tail.
 // What rounding 2^n + 1 lost goes with r, so that the sum with exp(r) - 1 is rounded once.
-LUMUS_INLINE f32v sigmoid(f32v x) {
-  const f32v near = clamp(x, -104.0f, 40.0f);
-  const f32v n = fma(near, f32_constant(0x1.715476p+0f), f32_constant(kRoundF32)) - kRoundF32;
-  const f32v high = fma(n, f32_constant(kLn2HighF32), -near);
-  const f32v r = fma(n, f32_constant(kLn2LowF32), high);
-  const f32v power = scale(f32_constant(1.0f), n);
-  const f32v head = power + 1.0f;
-  const f32v lost = power - (head - 1.0f);
-  const f32v tail = fma(polynomial(r, kExpF32), r * r, r + lost);
+template <Float32 F>
+LUMUS_INLINE F sigmoid(F x) {
+  const F near = clamp(x, -104.0f, 40.0f);
+  const F n = fma(near, constant<F>(0x1.715476p+0f), constant<F>(kRoundF32)) - kRoundF32;
+  const F high = fma(n, constant<F>(kLn2HighF32), -near);
+  const F r = fma(n, constant<F>(kLn2LowF32), high);
+  const F power = scale(constant<F>(1.0f), n);
+  const F head = power + 1.0f;
+  const F lost = power - (head - 1.0f);
+  const F tail = fma(polynomial(r, kExpF32), r * r, r + lost);
   return power / (head + tail);
 }
 // e / (1 + e) or 1 / (1 + e) with e = exp(-|x|), and what rounding e and 1 + e lost: just below a
@@ -165,13 +174,14 @@ LUMUS_INLINE f64v sigmoid(f64v x) {
 }
 
 // A polynomial up to 0.9, then 1 - 2 / (exp(2|x|) + 1), whose last rounding dominates.
-LUMUS_INLINE f32v tanh(f32v x) {
-  const f32v a = absolute(x);
-  const f32v e = exp_in_range(at_most(a + a, 20.0f));
-  const f32v large = 1.0f - 2.0f / (e + 1.0f);
-  const f32v square = a * a;
-  const f32v small = fma(polynomial(square, kTanhF32), square * a, a);
-  return copysign(a < 0.9f ? small : large, x);
+template <Float32 F>
+LUMUS_INLINE F tanh(F x) {
+  const F a = absolute(x);
+  const F e = exp_in_range(at_most(a + a, 20.0f));
+  const F large = 1.0f - 2.0f / (e + 1.0f);
+  const F square = a * a;
+  const F small = fma(polynomial(square, kTanhF32), square * a, a);
+  return copysign(choose(a < 0.9f, small, large), x);
 }
 
 // -t / (2 + t) with t = exp(-2|x|) - 1 in two parts, and the division's remainder carried along.

@@ -32,7 +32,10 @@ struct BuiltBlock {
   std::vector<int> registers;          // of the operands
   int num_locals = 0;
   std::int64_t itemsize = 0;
-  std::shared_ptr<MachineCode> code;  // that instructions point into, if any does
+  std::shared_ptr<MachineCode> code;  // that instructions point into, if any does, or the loop
+  BlockLoop loop = nullptr;           // instead of instructions
+
+  bool is_empty() const { return operands.empty(); }
 };
 
 // Registers that follow each other.

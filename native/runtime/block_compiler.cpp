@@ -9,9 +9,6 @@
 namespace lumus {
 namespace {
 
-using Arithmetic = Assembler::Arithmetic;
-using Comparison = Assembler::Comparison;
-
 constexpr int kWide = 8;  // vectors that the functions of elementwise_block.cpp take at once
 constexpr int kNarrow = 2;
 constexpr std::int32_t kVectorBytes = 64;
@@ -248,7 +245,7 @@ class Run {
 // The machine code of a run.
 class Emitter {
  public:
-  Emitter(const Run& run, bool is_double, Assembler& assembler)
+  Emitter(const Run& run, bool is_double, Avx512Assembler& assembler)
       : run_(run), is_double_(is_double), code_(assembler), places_(run.places_in_memory()) {}
 
   // `next` is where an instruction of a block has the function for as many vectors.
@@ -524,7 +521,7 @@ class Emitter {
 
   const Run run_;
   bool is_double_;
-  Assembler& code_;
+  Avx512Assembler& code_;
   std::vector<int> places_;  // those in memory; each has the pointer of the same number
   int vector_ = 0;
   std::size_t index_ = 0;
@@ -563,7 +560,7 @@ std::vector<BlockInstruction> compile_block(const std::vector<BlockStep>& steps,
                                             const std::vector<OperandSort>& sorts,
                                             std::shared_ptr<MachineCode>& code) {
   const bool is_double = dtype == DType::float64;
-  Assembler assembler(is_double);
+  Avx512Assembler assembler(is_double);
   struct Entry {
     std::size_t instruction, wide, narrow;
   };

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/loop_builder.h"
 #include "runtime/overlap.h"
 
 namespace lumus {
@@ -309,7 +310,8 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
   program_.num_inputs = static_cast<int>(input_dtypes_.size());
   program_.num_constants = static_cast<int>(constants.size());
   program_.num_outputs = static_cast<int>(output_dtypes_.size());
-  allocate_slots(make_units(std::move(needed), dtypes, output_registers), dtypes, output_registers);
+  allocate_slots(make_units(std::move(needed), constants, dtypes, output_registers), dtypes,
+                 output_registers);
 
   std::int64_t widest = 1;
   for (const DType dtype : dtypes) widest = std::max(widest, itemsize(dtype));
@@ -333,8 +335,8 @@ CompiledProgram::CompiledProgram(std::vector<DType> inputs,
 }
 
 std::vector<CompiledProgram::Unit> CompiledProgram::make_units(
-    std::vector<ProgramInstruction> instructions, const std::vector<DType>& dtypes,
-    const std::vector<int>& outputs) {
+    std::vector<ProgramInstruction> instructions, const std::vector<ConstantDescription>& constants,
+    const std::vector<DType>& dtypes, const std::vector<int>& outputs) {
   move_comparisons(instructions, dtypes.size(), outputs);
   std::vector<std::size_t> last_reads(dtypes.size(), 0);
   for (std::size_t index = 0; index < instructions.size(); ++index) {
@@ -343,11 +345,16 @@ std::vector<CompiledProgram::Unit> CompiledProgram::make_units(
     }
   }
   for (const int output : outputs) last_reads[static_cast<std::size_t>(output)] = SIZE_MAX;
-  const RegisterRange constants{program_.num_inputs, program_.num_inputs + program_.num_constants};
+  const RegisterRange range{program_.num_inputs, program_.num_inputs + program_.num_constants};
+  const auto build = [&](std::size_t begin, BuiltBlock& block, std::size_t& end) {
+    return has_loops()
+               ? build_loop(instructions, begin, range, constants, dtypes, last_reads, block, end)
+               : build_block(instructions, begin, range, dtypes, last_reads, block, end);
+  };
   std::vector<BuiltBlock> blocks;
   for (std::size_t begin = 0, end = 0; begin < instructions.size(); begin = end) {
     BuiltBlock block;
-    if (!build_block(instructions, begin, constants, dtypes, last_reads, block, end)) continue;
+    if (!build(begin, block, end)) continue;
     for (std::size_t index = begin; index < end; ++index) {
       instructions[index].block = static_cast<int>(blocks.size());
     }
@@ -411,7 +418,7 @@ void CompiledProgram::allocate_slots(const std::vector<Unit>& units,
   std::vector<int> free_slots;
   for (std::size_t index = 0; index < units.size(); ++index) {
     const Unit& unit = units[index];
-    const bool is_block = !unit.block.instructions.empty();
+    const bool is_block = !unit.block.is_empty();
     std::vector<int> dying;  // registers
     for (const int name : unit.read) {
       const auto position = static_cast<std::size_t>(name);
@@ -489,7 +496,7 @@ void CompiledProgram::add_block(const Unit& unit, const std::vector<int>& slots)
   }
   blocks_.push_back(std::make_unique<ElementwiseBlock>(
       ElementwiseBlock{built.itemsize, static_cast<int>(built.operands.size()), built.num_locals,
-                       built.operands.data(), built.instructions.data()}));
+                       built.operands.data(), built.instructions.data(), built.loop}));
   ProgramStep step{};
   step.block = blocks_.back().get();
   steps_.push_back(step);

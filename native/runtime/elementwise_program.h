@@ -9,14 +9,9 @@
 
 #include "kernels/elementwise.h"
 #include "runtime/block_builder.h"
+#include "runtime/elementwise_constant.h"
 
 namespace lumus {
-
-struct ConstantDescription {
-  DType dtype;
-  double real;           // the value for a floating dtype
-  std::int64_t integer;  // the value for an integer dtype or a boolean
-};
 
 struct InstructionDescription {
   std::string opcode;
@@ -44,12 +39,13 @@ class CompiledProgram {
   // What becomes one step: an instruction, or a block of several.
   struct Unit {
     ProgramInstruction instruction;
-    BuiltBlock block;  // without instructions if it is none
+    BuiltBlock block;  // empty if it is none
     std::vector<int> read;
     std::vector<int> written;
   };
 
   std::vector<Unit> make_units(std::vector<ProgramInstruction> instructions,
+                               const std::vector<ConstantDescription>& constants,
                                const std::vector<DType>& dtypes, const std::vector<int>& outputs);
   void allocate_slots(const std::vector<Unit>& units, const std::vector<DType>& dtypes,
                       const std::vector<int>& outputs);

@@ -75,7 +75,12 @@ bool is_short(std::int32_t distance) { return distance >= -128 && distance < 128
 }  // namespace
 
 void Assembler::number(std::int32_t value) {
-  for (int at = 0; at < 4; ++at) byte(value >> (8 * at) & 0xff);
+  bytes_.resize(bytes_.size() + 4);
+  put_number(bytes_.size() - 4, value);
+}
+
+void Assembler::put_number(std::size_t at, std::int32_t value) {
+  std::memcpy(bytes_.data() + at, &value, sizeof value);  // x86 has the lowest byte first, too
 }
 
 // The byte that names both operands, and where in memory the second one is.
@@ -126,10 +131,28 @@ void Assembler::jump(Register to) {
   byte(0xe0 | low(to));
 }
 
-// ---- vectors ------------------------------------------------------------------------------------
+void Assembler::give_back() { byte(0xc3); }
 
-void Assembler::vector_instruction(Map map, Prefix prefix, bool is_wide, int opcode, int reg,
-                                   int second, const VectorOperand& rm, int mask) {
+std::size_t Assembler::jump_if(Condition condition) {
+  byte(0x0f);
+  byte(static_cast<int>(condition));
+  number(0);
+  return bytes_.size();
+}
+
+void Assembler::land(std::size_t jump) {
+  put_number(jump - 4, static_cast<std::int32_t>(bytes_.size() - jump));
+}
+
+void Assembler::jump_back_if(Condition condition, std::size_t to) {
+  const std::size_t jump = jump_if(condition);
+  put_number(jump - 4, static_cast<std::int32_t>(to) - static_cast<std::int32_t>(jump));
+}
+
+// ---- vectors of 64 bytes ------------------------------------------------------------------------
+
+void Avx512Assembler::vector_instruction(Map map, Prefix prefix, bool is_wide, int opcode, int reg,
+                                         int second, const VectorOperand& rm, int mask) {
   const int rm_bits = rm.is_memory ? static_cast<int>(rm.base) : rm.number;
   const bool rm_is_high = (rm_bits & 16) != 0;  // of vector registers alone
   byte(0x62);
@@ -150,64 +173,184 @@ void Assembler::vector_instruction(Map map, Prefix prefix, bool is_wide, int opc
   }
 }
 
-void Assembler::typed_instruction(int opcode, int reg, int second, const VectorOperand& rm,
-                                  int mask) {
+void Avx512Assembler::typed_instruction(int opcode, int reg, int second, const VectorOperand& rm,
+                                        int mask) {
   vector_instruction(Map::of_0f, is_double_ ? Prefix::of_66 : Prefix::none, is_double_, opcode, reg,
                      second, rm, mask);
 }
 
-void Assembler::load(int to, const VectorOperand& from) { typed_instruction(0x10, to, 0, from); }
-void Assembler::store(const VectorOperand& to, int from) { typed_instruction(0x11, from, 0, to); }
+void Avx512Assembler::load(int to, const VectorOperand& from) {
+  typed_instruction(0x10, to, 0, from);
+}
+void Avx512Assembler::store(const VectorOperand& to, int from) {
+  typed_instruction(0x11, from, 0, to);
+}
 
-void Assembler::arithmetic(Arithmetic what, int to, int first, const VectorOperand& second) {
+void Avx512Assembler::arithmetic(Arithmetic what, int to, int first, const VectorOperand& second) {
   typed_instruction(static_cast<int>(what), to, first, second);
 }
 
-void Assembler::square_root(int to, const VectorOperand& from) {
+void Avx512Assembler::square_root(int to, const VectorOperand& from) {
   typed_instruction(0x51, to, 0, from);
 }
 
-void Assembler::compare(Comparison what, int mask, int first, const VectorOperand& second) {
+void Avx512Assembler::compare(Comparison what, int mask, int first, const VectorOperand& second) {
   typed_instruction(0xc2, mask, first, second);
   byte(static_cast<int>(what));
 }
 
-void Assembler::test(int mask, const VectorOperand& lanes, int same) {
+void Avx512Assembler::test(int mask, const VectorOperand& lanes, int same) {
   vector_instruction(Map::of_0f38, Prefix::of_66, is_double_, 0x27, mask, same, lanes);
 }
 
-void Assembler::either(int mask, int first, int second) {
+void Avx512Assembler::either(int mask, int first, int second) {
   byte(0xc5);
   byte((~first & 15) << 3 | 0x84);
   byte(0x45);
   byte(0xc0 | mask << 3 | second);
 }
 
-void Assembler::select(int to, int mask, int unchosen, const VectorOperand& chosen) {
+void Avx512Assembler::select(int to, int mask, int unchosen, const VectorOperand& chosen) {
   vector_instruction(Map::of_0f38, Prefix::of_66, is_double_, 0x65, to, unchosen, chosen, mask);
 }
 
-void Assembler::lanes_of(int to, int mask) {
+void Avx512Assembler::lanes_of(int to, int mask) {
   vector_instruction(Map::of_0f38, Prefix::of_f3, is_double_, 0x38, to, 0,
                      VectorOperand::in_register(mask));
 }
 
-void Assembler::ones(int to) {
+void Avx512Assembler::ones(int to) {
   vector_instruction(Map::of_0f3a, Prefix::of_66, false, 0x25, to, to,
                      VectorOperand::in_register(to));
   byte(0xff);
 }
 
-void Assembler::shift_left(int to, int from, int count) {
+void Avx512Assembler::shift_left(int to, int from, int count) {
   vector_instruction(Map::of_0f, Prefix::of_66, is_double_, is_double_ ? 0x73 : 0x72, 6, to,
                      VectorOperand::in_register(from));
   byte(count);
 }
 
-void Assembler::shift_right(int to, int from, int count) {
+void Avx512Assembler::shift_right(int to, int from, int count) {
   vector_instruction(Map::of_0f, Prefix::of_66, is_double_, is_double_ ? 0x73 : 0x72, 2, to,
                      VectorOperand::in_register(from));
   byte(count);
+}
+
+// ---- vectors of 32 bytes ------------------------------------------------------------------------
+
+// `num_following` bytes come after the operands; a half instruction is on the first 16 bytes.
+void Avx2Assembler::vector_instruction(Map map, Prefix prefix, int opcode, int reg, int second,
+                                       const VectorOperand& rm, int num_following, bool is_half) {
+  const int rm_high = rm.is_memory ? high(rm.base) : rm.number >> 3;
+  byte(0xc4);
+  byte((reg & 8 ? 0 : 0x80) | 0x40 | (rm_high ? 0 : 0x20) | static_cast<int>(map));
+  byte((~second & 15) << 3 | (is_half ? 0 : 0x04) | static_cast<int>(prefix));
+  byte(opcode);
+  if (rm.constant >= 0) {
+    byte(0x05 | (reg & 7) << 3);
+    references_.push_back({bytes_.size(),
+                           bytes_.size() + 4 + static_cast<std::size_t>(num_following),
+                           static_cast<std::size_t>(rm.constant)});
+    number(0);
+  } else if (rm.is_memory) {
+    memory_operand(reg, rm.base, rm.distance);
+  } else {
+    byte(0xc0 | (reg & 7) << 3 | (rm.number & 7));
+  }
+}
+
+void Avx2Assembler::load(int to, const VectorOperand& from) {
+  vector_instruction(Map::of_0f, Prefix::none, 0x10, to, 0, from);
+}
+
+void Avx2Assembler::store(const VectorOperand& to, int from) {
+  vector_instruction(Map::of_0f, Prefix::none, 0x11, from, 0, to);
+}
+
+void Avx2Assembler::arithmetic(Arithmetic what, int to, int first, const VectorOperand& second) {
+  vector_instruction(Map::of_0f, Prefix::none, static_cast<int>(what), to, first, second);
+}
+
+void Avx2Assembler::square_root(int to, const VectorOperand& from) {
+  vector_instruction(Map::of_0f, Prefix::none, 0x51, to, 0, from);
+}
+
+void Avx2Assembler::round(int mode, int to, const VectorOperand& from) {
+  vector_instruction(Map::of_0f3a, Prefix::of_66, 0x08, to, 0, from, 1);
+  byte(mode | 0x08);  // no flag for an inexact result
+}
+
+void Avx2Assembler::shift_left(int to, int from, int count) {
+  vector_instruction(Map::of_0f, Prefix::of_66, 0x72, 6, to, VectorOperand::in_register(from), 1);
+  byte(count);
+}
+
+void Avx2Assembler::compare(Comparison what, int to, int first, const VectorOperand& second) {
+  vector_instruction(Map::of_0f, Prefix::none, 0xc2, to, first, second, 1);
+  byte(static_cast<int>(what));
+}
+
+void Avx2Assembler::select(int to, int lanes, int unchosen, const VectorOperand& chosen) {
+  vector_instruction(Map::of_0f3a, Prefix::of_66, 0x4a, to, unchosen, chosen, 1);
+  byte(lanes << 4);
+}
+
+void Avx2Assembler::multiply_add(int to, int first, const VectorOperand& second) {
+  vector_instruction(Map::of_0f38, Prefix::of_66, 0xa8, to, first, second);
+}
+
+void Avx2Assembler::multiply_second_add(int to, int first, const VectorOperand& second) {
+  vector_instruction(Map::of_0f38, Prefix::of_66, 0x98, to, first, second);
+}
+
+void Avx2Assembler::add_product(int to, int first, const VectorOperand& second) {
+  vector_instruction(Map::of_0f38, Prefix::of_66, 0xb8, to, first, second);
+}
+
+void Avx2Assembler::load_flags(int to, const VectorOperand& from) {
+  vector_instruction(Map::of_0f38, Prefix::of_66, 0x31, to, 0, from);        // bytes to lanes
+  vector_instruction(Map::of_0f, Prefix::of_66, 0x66, to, to, constant(0));  // greater than 0
+}
+
+void Avx2Assembler::store_flags(const VectorOperand& to, int from, int spare) {
+  const VectorOperand own = VectorOperand::in_register(spare);
+  vector_instruction(Map::of_0f3a, Prefix::of_66, 0x39, from, 0, own, 1);  // the upper half
+  byte(1);
+  vector_instruction(Map::of_0f, Prefix::of_66, 0x6b, spare, from, own, 0, true);   // to 16 bits
+  vector_instruction(Map::of_0f, Prefix::of_66, 0x63, spare, spare, own, 0, true);  // to 8
+  vector_instruction(Map::of_0f38, Prefix::of_66, 0x1c, spare, 0, own, 0, true);    // -1 to 1
+  vector_instruction(Map::of_0f, Prefix::of_66, 0xd6, spare, 0, to, 0, true);
+}
+
+void Avx2Assembler::leave_vectors() {
+  byte(0xc5);
+  byte(0xf8);
+  byte(0x77);
+}
+
+VectorOperand Avx2Assembler::constant(std::uint32_t bits) {
+  std::size_t index = 0;
+  while (index < constants_.size() && constants_[index] != bits) ++index;
+  if (index == constants_.size()) constants_.push_back(bits);
+  VectorOperand operand = VectorOperand::in_memory(Register::rax, 0);
+  operand.constant = static_cast<int>(index);
+  return operand;
+}
+
+void Avx2Assembler::finish() {
+  constexpr std::size_t size = 32;
+  while (bytes_.size() % size != 0) byte(0xcc);
+  const std::size_t begin = bytes_.size();
+  for (const Reference& one : references_) {
+    const std::size_t place = begin + size * one.constant;
+    put_number(one.at, static_cast<std::int32_t>(place - one.end));
+  }
+  for (const std::uint32_t bits : constants_) {
+    for (std::size_t lane = 0; lane < size / sizeof bits; ++lane) {
+      number(static_cast<std::int32_t>(bits));
+    }
+  }
 }
 
 }  // namespace lumus

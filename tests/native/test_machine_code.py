@@ -1,4 +1,4 @@
-"""Programs whose simple instructions became machine code, and the same programs without it."""
+"""Programs whose instructions became machine code, and the same programs without it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import pytest
 from lumus import _native
 from tests.native.native_arrays import native, to_numpy
 from tests.native.test_elementwise import make_program
+from tests.native.test_elementwise_blocks import UNARY, same
 
 IS_OFF = os.environ.get("LUMUS_MACHINE_CODE") == "0"
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 needs_machine_code = pytest.mark.skipif(
-    sys.platform != "linux" or _native.isa() != "v4" or IS_OFF,
-    reason="machine code is made on Linux with AVX-512",
+    sys.platform != "linux" or _native.isa() not in ("v3", "v4") or IS_OFF,
+    reason="machine code is made on Linux with AVX2 or AVX-512",
 )
 
 
@@ -68,6 +70,22 @@ def test_a_chain_of_simple_instructions():
     for length in range(1, 300, 7):
         x = np.linspace(0.5, 3.0, length, dtype=np.float32)
         assert np.array_equal(to_numpy(program.run([native(x)])), expected(x)), length
+
+
+@pytest.mark.parametrize("opcode", UNARY)
+def test_functions_in_a_run_have_the_bits_of_their_kernels(opcode):
+    bits = np.random.default_rng(3).integers(0, 2**32, 400_000, dtype=np.uint64)
+    edges = [np.float32(value) for value in (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 88.7, -103.9)]
+    near = np.linspace(-12.0, 12.0, 100_003, dtype=np.float32)
+    x = np.concatenate([bits.astype(np.uint32).view(np.float32), near, np.array(edges, np.float32)])
+    alone = make_program(["float32"], [(opcode, "float32", (0,))], [1])
+    run = make_program(
+        ["float32"], [(opcode, "float32", (0,)), ("negative", "float32", (1,))], [1, 2]
+    )
+    expected = to_numpy(alone.run([native(x)]))
+    result, negated = (to_numpy(one) for one in run.run_many([native(x)]))
+    assert same(result, expected)
+    assert same(negated, -expected)
 
 
 @needs_machine_code
