@@ -7,7 +7,8 @@ import numpy as np
 import lumus as lm
 from lumus.core.device import device_named
 from lumus.core.dtypes import DType, float32
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.op import OPS
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.spec import Spec, spec_of

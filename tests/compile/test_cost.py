@@ -7,7 +7,7 @@ import pytest
 
 import lumus as lm
 from lumus.compile.cost import cost_of, machine_rates
-from lumus.core.kernels import MatMul, WithEpilogue
+from lumus.core.kernels.product import MatMul, WithEpilogue
 from lumus.core.scalar.expressions import expression
 from lumus.nn import functional
 from tests.compile.build import Build, f32

@@ -10,7 +10,8 @@ import pytest
 
 import lumus as lm
 from lumus.core.dispatch import apply
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.op import OPS, Needs, Op, Specs, register
 from lumus.core.plan import PLANS
 from lumus.core.record import Record, Saved, record, saved_output

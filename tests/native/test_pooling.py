@@ -11,7 +11,7 @@ import pytest
 import lumus as lm
 from lumus import _native
 from lumus.core.dispatch import apply
-from lumus.core.pool_kernels import PoolAxis
+from lumus.core.kernels.pool import PoolAxis
 from lumus.core.resampling import ResampleAxis, ResampleMode
 from lumus.testing.sweep import elements
 from tests.native.instruction_sets import check_passes, on_every_isa

@@ -22,7 +22,7 @@ from lumus.core.construct import new_tensor
 from lumus.core.device import Device
 from lumus.core.dispatch import apply, finish
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Callback
+from lumus.core.kernels.outside import Callback
 from lumus.core.mode import MODE, Interpreter, Mode
 from lumus.core.op import Needs, Op, Specs
 from lumus.core.plan import Plan, check_devices

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from lumus.core import attention_kernels, convolution_kernels, kernels
+from lumus.core import kernels
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32
 from lumus.core.frozen import frozen
@@ -86,15 +86,15 @@ def _products(kernel: kernels.Kernel, inputs: list[Spec], output: Spec) -> int |
     match kernel:
         case kernels.MatMul() | kernels.WithEpilogue():
             return output.size * inputs[0].shape[-1]
-        case convolution_kernels.Convolution():
+        case kernels.Convolution():
             return output.size * _window(inputs[1])
-        case convolution_kernels.ConvolutionTranspose():
+        case kernels.ConvolutionTranspose():
             return inputs[0].size * _window(inputs[1])
-        case convolution_kernels.ConvolutionWeight():
+        case kernels.ConvolutionWeight():
             return inputs[1].size * _window(output)
-        case attention_kernels.Attention(is_causal=is_causal):
+        case kernels.Attention(is_causal=is_causal):
             return _attention(inputs[0], inputs[1], 2, is_causal)
-        case attention_kernels.AttentionGrad(is_causal=is_causal):
+        case kernels.AttentionGrad(is_causal=is_causal):
             return _attention(inputs[1], inputs[2], 5, is_causal)
         case _:
             return None

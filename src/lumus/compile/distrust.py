@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lumus.compile.passes.operands import check
 from lumus.compile.passes.rules import expected
-from lumus.core.kernels import Kernel
-from lumus.core.loss_kernels import CrossEntropy, CrossEntropyGrad
-from lumus.core.pool_kernels import MaxPool, MaxPoolGrad, MaxPoolTake
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.loss import CrossEntropy, CrossEntropyGrad
+from lumus.core.kernels.pool import MaxPool, MaxPoolGrad, MaxPoolTake
 from lumus.trace.program import Equation, Var
 
 

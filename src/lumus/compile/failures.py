@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from lumus.core import kernels, kernels_linalg, line_kernels
-from lumus.core.embedding_kernels import Embedding, EmbeddingGrad, OneHot
-from lumus.core.loss_kernels import CrossEntropy, Ctc, CtcGrad
+from lumus.core import kernels
+from lumus.core.kernels import linalg
+from lumus.core.kernels.embedding import Embedding, EmbeddingGrad, OneHot
+from lumus.core.kernels.loss import CrossEntropy, Ctc, CtcGrad
 from lumus.trace.program import Equation, Program, Var
 from lumus.trace.value import VIEWS
 
@@ -66,7 +67,7 @@ class Failures:
         match maker.kernel:
             case kernels.ArgReduce(axis=axis) if axis is not None:
                 return shape[axis] <= bound
-            case line_kernels.Argsort(axis=axis) | line_kernels.TopK(axis=axis):
+            case kernels.Argsort(axis=axis) | kernels.TopK(axis=axis):
                 return shape[axis] <= bound
             case _:
                 return False
@@ -74,7 +75,7 @@ class Failures:
 
 def _fails(equation: Equation) -> bool:
     kernel = equation.kernel
-    return isinstance(kernel, _FAILING) or type(kernel).__module__ == kernels_linalg.__name__
+    return isinstance(kernel, _FAILING) or type(kernel).__module__ == linalg.__name__
 
 
 def _bounds(equation: Equation) -> set[Bound]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.kernels import Copy
+from lumus.core.kernels.elementwise import Copy
 from lumus.core.spec import Spec
 from lumus.trace.program import Capture, Program
 

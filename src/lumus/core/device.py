@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lumus import _native
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.errors import DeviceError, OutOfMemoryError, UnsupportedOnDeviceError
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lumus.core.broadcast import broadcast_shapes
 from lumus.core.dtypes import DType, bool_, promote
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import TITLE, KindName
 from lumus.core.record import Record
 from lumus.core.scalar.expressions import Expression

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from lumus.core.argument import plain_attrs
 from lumus.core.device import Run
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.op import OPS, Needs, Op
 from lumus.core.record import Record
 from lumus.core.spec import Spec

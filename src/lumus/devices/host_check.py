@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lumus import errors
-from lumus.core.kernels import Checked
+from lumus.core.kernels.outside import Checked
 
 
 def check(kernel: Checked, value: Any, holds: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lumus.core import kernels_fft as k
-from lumus.core.kernels import Kernel
+from lumus.core import kernels as k
+from lumus.core.kernels.kernel import Kernel
 
 Array: TypeAlias = NDArray[Any]
 

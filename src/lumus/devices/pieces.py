@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lumus.core.broadcast import Shape
-from lumus.core.kernels_shape import Pieces
+from lumus.core.kernels.shape import Pieces
 
 
 def pieces_of(kernel: Pieces, shape: Shape) -> Callable[[Any], Any]:

@@ -9,7 +9,8 @@ from lumus.core.construct import new_tensor
 from lumus.core.device import Data, Run
 from lumus.core.dispatch import find_plan
 from lumus.core.dtypes import bool_
-from lumus.core.kernels import Elementwise, Reduce
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.reduction import Reduce
 from lumus.core.mode import MODE, Interpreter, Mode
 from lumus.core.plan import Plan
 from lumus.core.record import Node, Record

@@ -15,7 +15,10 @@ import numpy as np
 
 from lumus import _native
 from lumus.core.dtypes import float64
-from lumus.core.kernels import Elementwise, Kernel, Reduce, WithEpilogue
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.product import WithEpilogue
+from lumus.core.kernels.reduction import Reduce
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.nodes import Call, Constant, Input, Scalar, postorder
 from lumus.core.scalar.printer import render

@@ -12,7 +12,7 @@ from typing import Any
 
 from lumus.core.device import Data
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.mode import Source
 from lumus.core.site import Line, Site
 from lumus.core.spec import Spec

@@ -7,7 +7,7 @@ from typing import Any
 from weakref import WeakSet
 
 from lumus import _native
-from lumus.core import kernels, kernels_shape
+from lumus.core import kernels
 from lumus.core.construct import new_tensor
 from lumus.core.dispatch import find_plan
 from lumus.core.frozen import frozen
@@ -77,7 +77,7 @@ class ProgramTracer(Tracer):
         """The data of the output of an op, or of each."""
         kernel = plan.kernel()
         values = [self.value_of(tensor) for tensor in inputs]
-        if isinstance(kernel, kernels_shape.Pieces):
+        if isinstance(kernel, kernels.Pieces):
             return tuple(self._pieces(kernel, values[0], plan.outputs))
         layouts = view_layouts(kernel, values[0].layout) if len(values) == 1 else None
         if layouts is not None:
@@ -206,7 +206,7 @@ class ProgramTracer(Tracer):
         return Value(self, value.buffer, links[-1].spec, layout, path, var)
 
     def _pieces(
-        self, kernel: kernels_shape.Pieces, value: Value, outputs: tuple[Spec, ...]
+        self, kernel: kernels.Pieces, value: Value, outputs: tuple[Spec, ...]
     ) -> list[Value]:
         """Each piece as a slice, without the axis if it is to lack it."""
         shape, axis, start = value.spec.shape, kernel.axis, 0
@@ -254,7 +254,7 @@ class ProgramTracer(Tracer):
 
     def _check_written(self, op: str, target: Value) -> None:
         for link in target.links:
-            if isinstance(link.kernel, kernels.BroadcastTo | kernels_shape.Windows):
+            if isinstance(link.kernel, kernels.BroadcastTo | kernels.Windows):
                 raise ReadOnlyError(
                     f"{op}: elements of this view share memory, so one write would change several",
                     hint="write to a copy of it: .copy()",

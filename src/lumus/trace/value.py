@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from lumus.core import kernels, kernels_shape
-from lumus.core.kernels import Kernel
+from lumus.core import kernels
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.site import Site, call_site, describe, source_line
 from lumus.core.spec import Spec
 from lumus.errors import TraceError
@@ -163,7 +163,7 @@ VIEWS = (
     kernels.Permute,
     kernels.Slice,
     kernels.BroadcastTo,
-    kernels_shape.Windows,
+    kernels.Windows,
 )
 """The kernels that give a window on their only input; a reshape only where strides allow."""
 
@@ -179,7 +179,7 @@ def view_layouts(kernel: Kernel, layout: Any) -> list[Any] | None:
             return [_sliced(layout, starts, sizes, steps)]
         case kernels.BroadcastTo(shape):
             return [np.broadcast_to(layout, shape)]
-        case kernels_shape.Windows(axis, size, step):
+        case kernels.Windows(axis, size, step):
             windows = np.lib.stride_tricks.sliding_window_view(layout, size, axis)
             return [windows[(slice(None),) * axis + (slice(None, None, step),)]]
         case _:

@@ -5,7 +5,7 @@ from typing import ClassVar
 from lumus.compile.passes.dce import dce
 from lumus.compile.passes.verify import verified
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.trace.program import Program
 from tests.compile.build import Build, f32, text
 

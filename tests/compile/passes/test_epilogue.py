@@ -10,7 +10,8 @@ from lumus.compile.passes import epilogue as epilogue_module
 from lumus.compile.passes.epilogue import MAX_COST, MAX_INPUTS, MIN_BYTES, epilogue
 from lumus.compile.passes.verify import verified
 from lumus.core.dtypes import DType
-from lumus.core.kernels import Elementwise, WithEpilogue
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.product import WithEpilogue
 from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.scalar.nodes import Input

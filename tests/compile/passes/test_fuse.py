@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lumus.compile.passes.fuse import fuse
 from lumus.compile.passes.verify import verified, verify
 from lumus.core import dtypes as d
-from lumus.core.kernels import Elementwise
+from lumus.core.kernels.elementwise import Elementwise
 from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import expression
 from lumus.core.scalar.tangent import vjp

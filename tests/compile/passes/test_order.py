@@ -10,7 +10,7 @@ from lumus.compile.passes.lifetimes import Lifetimes
 from lumus.compile.passes.order import order
 from lumus.compile.passes.verify import verified
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.trace.program import Program
 from tests.compile.build import Build, arrays, chain, f32, text
 from tests.compile.interpret import same_results

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import lumus as lm
-from lumus.core.recurrent_kernels import NUM_GATES, CellKind
+from lumus.core.kernels.recurrent import NUM_GATES, CellKind
 from lumus.ops.recurrent.recurrent import recurrent
 from lumus.testing.op_spec import Case, OpSpec, Source
 

@@ -11,9 +11,9 @@ import pytest
 import lumus as lm
 from lumus import _native
 from lumus.core import device as devices
-from lumus.core import pool_kernels
+from lumus.core import kernels
 from lumus.core.device import Run
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.cpu import fft, linalg, pooling
 from lumus.devices.cpu.device import TABLE, CpuDevice
@@ -95,10 +95,10 @@ def test_every_kernel_has_a_step_but_views_and_what_numpy_and_lapack_compute() -
 
 
 def test_places_of_a_pool_are_taken_by_the_step() -> None:
-    axis = pool_kernels.PoolAxis(length=5, count=2, window=2, stride=2, padding=0, dilation=1)
+    axis = kernels.PoolAxis(length=5, count=2, window=2, stride=2, padding=0, dilation=1)
     x, places = lm.tensor([[1.0, 2.0, 5.0, 4.0, 3.0]]), lm.tensor([[1, 0]]).astype(lm.uint8)
-    step = pooling.STEPS[pool_kernels.MaxPoolTake](
-        pool_kernels.MaxPoolTake((axis,)), (x.spec, places.spec), (x.spec.with_shape((1, 2)),)
+    step = pooling.STEPS[kernels.MaxPoolTake](
+        kernels.MaxPoolTake((axis,)), (x.spec, places.spec), (x.spec.with_shape((1, 2)),)
     )
     taken = lm.zeros((1, 2))
     step.run([x.data, places.data], [taken.data])

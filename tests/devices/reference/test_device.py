@@ -10,7 +10,11 @@ import lumus as lm
 from lumus.core.construct import new_tensor
 from lumus.core.device import device_named
 from lumus.core.dtypes import DType
-from lumus.core.kernels import Callback, Elementwise, Kernel, MatMul, Reduce, WithEpilogue
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.outside import Callback
+from lumus.core.kernels.product import MatMul, WithEpilogue
+from lumus.core.kernels.reduction import Reduce
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import spec_of
 from lumus.core.write import update

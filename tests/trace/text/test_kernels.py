@@ -7,10 +7,11 @@ import pytest
 from lumus.compile.passes.keys import Keys
 from lumus.core import kernels as k
 from lumus.core.dtypes import bfloat16, bool_, float16
-from lumus.core.kernels import Callback, Kernel
-from lumus.core.loss_kernels import CrossEntropy
-from lumus.core.normalization_kernels import NormalizeGrad
-from lumus.core.pool_kernels import MaxPool, PoolAxis
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.loss import CrossEntropy
+from lumus.core.kernels.normalization import NormalizeGrad
+from lumus.core.kernels.outside import Callback
+from lumus.core.kernels.pool import MaxPool, PoolAxis
 from lumus.core.scalar import functions as scalar
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.core.scalar.nodes import ONE, ZERO, Constant, Input

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from lumus.compile.fusion.joiner import expression_of
 from lumus.core.broadcast import Shape, broadcast_shapes
-from lumus.core.kernels import BroadcastTo, Reduce, Reshape
+from lumus.core.kernels.reduction import Reduce
+from lumus.core.kernels.shape import BroadcastTo, Reshape
 from lumus.trace.program import Equation, Program, Var
 
 

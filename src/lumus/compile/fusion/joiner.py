@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from lumus.core.dtypes import INT_RANGE, DType, float32, is_half
-from lumus.core.kernels import Cast, Copy, Elementwise
+from lumus.core.kernels.elementwise import Cast, Copy, Elementwise
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.functions import cast
 from lumus.core.scalar.nodes import ZERO, Call, Constant, Input, Scalar, postorder

@@ -7,8 +7,8 @@ import math
 from lumus.compile.fusion.graph import FusionGraph
 from lumus.compile.fusion.joiner import SAME, Joiner, Part, sites_of
 from lumus.core.broadcast import Shape, broadcast_shapes
-from lumus.core.kernels import Permute, Reduce, Slice
-from lumus.core.kernels_shape import Pieces, Windows
+from lumus.core.kernels.reduction import Reduce
+from lumus.core.kernels.shape import Permute, Pieces, Slice, Windows
 from lumus.trace.program import Equation, Program, Var
 
 MAX_INPUTS = 64

@@ -12,7 +12,9 @@ from typing import Any
 
 from lumus import _native
 from lumus.core.broadcast import broadcast_shapes
-from lumus.core.kernels import Elementwise, Kernel, Reduce
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import Reduce
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.nodes import Call, Constant, Input, Scalar, postorder
 from lumus.core.scalar.program import Types

@@ -23,7 +23,8 @@ from typing import Any
 from lumus.compile.fusion.joiner import Joiner, Part
 from lumus.compile.passes.operands import meets_columns
 from lumus.core.dtypes import float32, float64
-from lumus.core.kernels import Elementwise, MatMul, WithEpilogue
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.product import MatMul, WithEpilogue
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.nodes import Input, Scalar
 from lumus.trace.program import Equation, Program, Var

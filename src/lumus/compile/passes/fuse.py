@@ -24,7 +24,7 @@ from lumus.compile.fusion.joiner import Joiner, Part, sites_of
 from lumus.compile.fusion.prologues import with_prologues
 from lumus.compile.passes.dce import dce
 from lumus.core.broadcast import broadcast_shapes
-from lumus.core.kernels import Elementwise
+from lumus.core.kernels.elementwise import Elementwise
 from lumus.trace.program import Equation, Program, Var
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.scalar.expressions import Expression
 from lumus.core.scalar.simplifier import Simplifier
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from lumus.compile.passes.views import memory_of
-from lumus.core.kernels import Elementwise
+from lumus.core.kernels.elementwise import Elementwise
 from lumus.trace.program import Equation, Program, Var
 
 

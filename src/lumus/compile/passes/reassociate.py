@@ -5,7 +5,7 @@ Results differ in their last bits, and where a product in the middle is too larg
 
 from __future__ import annotations
 
-from lumus.core.kernels import Elementwise
+from lumus.core.kernels.elementwise import Elementwise
 from lumus.core.scalar.expressions import Expression
 from lumus.core.scalar.nodes import ZERO, Call, Constant, Scalar, postorder
 from lumus.trace.program import Equation

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from lumus.compile.passes.lifetimes import Lifetimes
 from lumus.compile.passes.views import is_view
 from lumus.core.broadcast import broadcast_shapes
-from lumus.core.kernels import Cast, Elementwise
+from lumus.core.kernels.elementwise import Cast, Elementwise
 from lumus.core.scalar.expressions import Expression, substitute
 from lumus.core.scalar.nodes import Call, Input, Scalar, postorder
 from lumus.core.scalar.program import Types

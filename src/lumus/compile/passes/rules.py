@@ -23,7 +23,7 @@ from lumus.compile.passes.operands import (
 from lumus.core import kernels as k
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.dtypes import int64, promote
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.scalar.program import compile_program
 from lumus.core.spec import Spec
 

@@ -18,7 +18,7 @@ from lumus.compile.passes.operands import (
     replaced,
     without,
 )
-from lumus.core import embedding_kernels, kernels, kernels_shape, line_kernels
+from lumus.core import kernels
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.dtypes import INT_RANGE, bool_, float64, int64
 from lumus.core.spec import Spec, spec_of
@@ -26,7 +26,7 @@ from lumus.core.spec import Spec, spec_of
 MAX_COUNT = 2**62
 
 
-def _scan(kernel: line_kernels.Scan, inputs: Specs, outputs: Specs) -> Spec:
+def _scan(kernel: kernels.Scan, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim)
     if kernel.kind == "logsumexp":
@@ -34,14 +34,14 @@ def _scan(kernel: line_kernels.Scan, inputs: Specs, outputs: Specs) -> Spec:
     return x if x.dtype.kind == "float" else x.with_dtype(int64)
 
 
-def _running_extreme(kernel: line_kernels.RunningExtreme, inputs: Specs, outputs: Specs) -> Specs:
+def _running_extreme(kernel: kernels.RunningExtreme, inputs: Specs, outputs: Specs) -> Specs:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim)
     check_kind(x, "float", "int")
     return (x, x.with_dtype(int64))
 
 
-def _recurrence(kernel: line_kernels.Recurrence, inputs: Specs, outputs: Specs) -> Spec:
+def _recurrence(kernel: kernels.Recurrence, inputs: Specs, outputs: Specs) -> Spec:
     a, b = inputs
     check_axis(kernel.axis, b.ndim)
     check_floats(b)
@@ -49,19 +49,19 @@ def _recurrence(kernel: line_kernels.Recurrence, inputs: Specs, outputs: Specs) 
     return b
 
 
-def _sort(kernel: line_kernels.Sort, inputs: Specs, outputs: Specs) -> Spec:
+def _sort(kernel: kernels.Sort, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim)
     return x
 
 
-def _argsort(kernel: line_kernels.Argsort, inputs: Specs, outputs: Specs) -> Spec:
+def _argsort(kernel: kernels.Argsort, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim)
     return x.with_dtype(int64)
 
 
-def _topk(kernel: line_kernels.TopK, inputs: Specs, outputs: Specs) -> Specs:
+def _topk(kernel: kernels.TopK, inputs: Specs, outputs: Specs) -> Specs:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim)
     check_kind(x, "float", "int")
@@ -70,7 +70,7 @@ def _topk(kernel: line_kernels.TopK, inputs: Specs, outputs: Specs) -> Specs:
     return (values, values.with_dtype(int64))
 
 
-def _search_sorted(kernel: line_kernels.SearchSorted, inputs: Specs, outputs: Specs) -> Spec:
+def _search_sorted(kernel: kernels.SearchSorted, inputs: Specs, outputs: Specs) -> Spec:
     lines, values = inputs
     check_alike(lines, values)
     check(lines.ndim, "a number is no line")
@@ -132,7 +132,7 @@ def _last_writer(kernel: kernels.LastWriter, inputs: Specs, outputs: Specs) -> S
     return inputs[0].with_shape(shape).with_dtype(bool_)
 
 
-def _roll(kernel: kernels_shape.Roll, inputs: Specs, outputs: Specs) -> Spec:
+def _roll(kernel: kernels.Roll, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     for shift, length in zip(kernel.shifts, x.shape, strict=True):
         check(0 <= shift < max(length, 1), f"a shift by {shift} along {length}")
@@ -149,14 +149,14 @@ def _check_reach(kernel: Any, shape: Shape) -> None:
         check(0 <= high <= max(furthest, 0), f"{high} after {length}")
 
 
-def _pad(kernel: kernels_shape.Pad, inputs: Specs, outputs: Specs) -> Spec:
+def _pad(kernel: kernels.Pad, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     _check_reach(kernel, x.shape)
     ends = zip(kernel.before, x.shape, kernel.after, strict=True)
     return x.with_shape(tuple([sum(parts) for parts in ends]))
 
 
-def _pad_grad(kernel: kernels_shape.PadGrad, inputs: Specs, outputs: Specs) -> Spec:
+def _pad_grad(kernel: kernels.PadGrad, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_kind(x, "float")
     ends = zip(kernel.before, x.shape, kernel.after, strict=True)
@@ -172,14 +172,14 @@ def _check_windows(size: int, step: int, length: int) -> int:
     return (length - size) // step + 1
 
 
-def _windows(kernel: kernels_shape.Windows, inputs: Specs, outputs: Specs) -> Spec:
+def _windows(kernel: kernels.Windows, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim)
     count = _check_windows(kernel.size, kernel.step, x.shape[kernel.axis])
     return x.with_shape((*replaced(x.shape, kernel.axis, count), kernel.size))
 
 
-def _windows_grad(kernel: kernels_shape.WindowsGrad, inputs: Specs, outputs: Specs) -> Spec:
+def _windows_grad(kernel: kernels.WindowsGrad, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim - 1)
     check_kind(x, "float")
@@ -188,7 +188,7 @@ def _windows_grad(kernel: kernels_shape.WindowsGrad, inputs: Specs, outputs: Spe
     return x.with_shape(replaced(x.shape[:-1], kernel.axis, kernel.length))
 
 
-def _pieces(kernel: kernels_shape.Pieces, inputs: Specs, outputs: Specs) -> Specs:
+def _pieces(kernel: kernels.Pieces, inputs: Specs, outputs: Specs) -> Specs:
     (x,) = inputs
     check_axis(kernel.axis, x.ndim)
     check(kernel.sizes, "no pieces")
@@ -200,14 +200,14 @@ def _pieces(kernel: kernels_shape.Pieces, inputs: Specs, outputs: Specs) -> Spec
     return (x.with_shape(without(x.shape, kernel.axis)),) * len(kernel.sizes)
 
 
-def _one_hot(kernel: embedding_kernels.OneHot, inputs: Specs, outputs: Specs) -> Spec:
+def _one_hot(kernel: kernels.OneHot, inputs: Specs, outputs: Specs) -> Spec:
     (ids,) = inputs
     check_kind(ids, "int")
     check(kernel.num_classes >= 0, f"{kernel.num_classes} classes")
     return ids.with_shape((*ids.shape, kernel.num_classes)).with_dtype(int64)
 
 
-def _embedding(kernel: embedding_kernels.Embedding, inputs: Specs, outputs: Specs) -> Spec:
+def _embedding(kernel: kernels.Embedding, inputs: Specs, outputs: Specs) -> Spec:
     ids, table = inputs
     check_kind(ids, "int")
     check_kind(table, "float")
@@ -215,7 +215,7 @@ def _embedding(kernel: embedding_kernels.Embedding, inputs: Specs, outputs: Spec
     return table.with_shape((*ids.shape, table.shape[1]))
 
 
-def _embedding_grad(kernel: embedding_kernels.EmbeddingGrad, inputs: Specs, outputs: Specs) -> Spec:
+def _embedding_grad(kernel: kernels.EmbeddingGrad, inputs: Specs, outputs: Specs) -> Spec:
     grad, ids = inputs
     check_kind(grad, "float")
     check_kind(ids, "int")
@@ -292,9 +292,9 @@ def _distances(kernel: kernels.Distances, inputs: Specs, outputs: Specs) -> Spec
 
 
 RULES: dict[type[Any], Callable[[Any, Specs, Specs], Spec | Specs]] = {
-    embedding_kernels.Embedding: _embedding,
-    embedding_kernels.EmbeddingGrad: _embedding_grad,
-    embedding_kernels.OneHot: _one_hot,
+    kernels.Embedding: _embedding,
+    kernels.EmbeddingGrad: _embedding_grad,
+    kernels.OneHot: _one_hot,
     kernels.Arange: _arange,
     kernels.Checked: _checked,
     kernels.Distances: _distances,
@@ -305,17 +305,17 @@ RULES: dict[type[Any], Callable[[Any, Specs, Specs], Spec | Specs]] = {
     kernels.Random: _random,
     kernels.ScatterAdd: _scatter_add,
     kernels.TakeAlongAxis: _take_along_axis,
-    kernels_shape.Pad: _pad,
-    kernels_shape.PadGrad: _pad_grad,
-    kernels_shape.Pieces: _pieces,
-    kernels_shape.Roll: _roll,
-    kernels_shape.Windows: _windows,
-    kernels_shape.WindowsGrad: _windows_grad,
-    line_kernels.Argsort: _argsort,
-    line_kernels.Recurrence: _recurrence,
-    line_kernels.RunningExtreme: _running_extreme,
-    line_kernels.Scan: _scan,
-    line_kernels.SearchSorted: _search_sorted,
-    line_kernels.Sort: _sort,
-    line_kernels.TopK: _topk,
+    kernels.Pad: _pad,
+    kernels.PadGrad: _pad_grad,
+    kernels.Pieces: _pieces,
+    kernels.Roll: _roll,
+    kernels.Windows: _windows,
+    kernels.WindowsGrad: _windows_grad,
+    kernels.Argsort: _argsort,
+    kernels.Recurrence: _recurrence,
+    kernels.RunningExtreme: _running_extreme,
+    kernels.Scan: _scan,
+    kernels.SearchSorted: _search_sorted,
+    kernels.Sort: _sort,
+    kernels.TopK: _topk,
 }

@@ -14,10 +14,10 @@ from lumus.compile.passes.operands import (
     check_kind,
     widened,
 )
-from lumus.core import attention_kernels, loss_kernels, normalization_kernels, recurrent_kernels
+from lumus.core import kernels
 from lumus.core.broadcast import Shape
 from lumus.core.dtypes import float64, int64
-from lumus.core.recurrent_kernels import NUM_GATES
+from lumus.core.kernels.recurrent import NUM_GATES
 from lumus.core.spec import Spec
 
 
@@ -48,16 +48,14 @@ def _check_heads(of_query: Shape, of_keys: Shape) -> None:
         check_equal(of_query[-1] % of_keys[-1], 0)
 
 
-def _attention(kernel: attention_kernels.Attention, inputs: Specs, outputs: Specs) -> Specs:
+def _attention(kernel: kernels.Attention, inputs: Specs, outputs: Specs) -> Specs:
     query, key, value, *more = inputs
     _check_attention(kernel, query, key, value, tuple(more))
     logarithms = widened(query).with_shape(query.shape[:-1])
     return (query.with_shape((*query.shape[:-1], value.shape[-1])), logarithms)
 
 
-def _attention_grad(
-    kernel: attention_kernels.AttentionGrad, inputs: Specs, outputs: Specs
-) -> Specs:
+def _attention_grad(kernel: kernels.AttentionGrad, inputs: Specs, outputs: Specs) -> Specs:
     grad, query, key, value, output, logarithms, *more = inputs
     _check_attention(kernel, query, key, value, tuple(more))
     check_equal(output, query.with_shape((*query.shape[:-1], value.shape[-1])))
@@ -91,7 +89,7 @@ def _check_weights(kernel: Any, x: Spec, weights: Specs) -> None:
         check_equal(one.dtype, x.dtype)
 
 
-def _normalize(kernel: normalization_kernels.Normalize, inputs: Specs, outputs: Specs) -> Specs:
+def _normalize(kernel: kernels.Normalize, inputs: Specs, outputs: Specs) -> Specs:
     x, *more = inputs
     _check_extents(kernel, x)
     check(kernel.has_weight or not kernel.has_bias, "a bias without a weight")
@@ -106,9 +104,7 @@ def _normalize(kernel: normalization_kernels.Normalize, inputs: Specs, outputs: 
     return (x,)
 
 
-def _normalize_grad(
-    kernel: normalization_kernels.NormalizeGrad, inputs: Specs, outputs: Specs
-) -> Specs:
+def _normalize_grad(kernel: kernels.NormalizeGrad, inputs: Specs, outputs: Specs) -> Specs:
     grad, x, *more = inputs
     _check_extents(kernel, x)
     check_equal(grad, x)
@@ -126,11 +122,11 @@ def _normalize_grad(
     return tuple([one for one, is_wanted in found if is_wanted])
 
 
-def _num_states(cell: recurrent_kernels.CellKind) -> int:
+def _num_states(cell: kernels.CellKind) -> int:
     return 2 if cell == "lstm" else 1
 
 
-def _recurrent(kernel: recurrent_kernels.Recurrent, inputs: Specs, outputs: Specs) -> Specs:
+def _recurrent(kernel: kernels.Recurrent, inputs: Specs, outputs: Specs) -> Specs:
     floats = inputs[: len(inputs) - kernel.has_lengths]
     num_states = _num_states(kernel.cell)
     check_equal(len(floats), 3 + num_states + 2 * kernel.has_bias)
@@ -157,9 +153,7 @@ def _check_lengths(lengths: Spec, batch: int) -> None:
     check_equal(lengths.shape, (batch,))
 
 
-def _recurrent_grad(
-    kernel: recurrent_kernels.RecurrentGrad, inputs: Specs, outputs: Specs
-) -> Specs:
+def _recurrent_grad(kernel: kernels.RecurrentGrad, inputs: Specs, outputs: Specs) -> Specs:
     num_states = _num_states(kernel.cell)
     is_gated = NUM_GATES[kernel.cell] > 1
     floats = inputs[: len(inputs) - kernel.has_lengths]
@@ -195,20 +189,18 @@ def _check_rows(kernel: Any, logits: Spec, targets: Spec) -> Specs:
     )
 
 
-def _cross_entropy(kernel: loss_kernels.CrossEntropy, inputs: Specs, outputs: Specs) -> Specs:
+def _cross_entropy(kernel: kernels.CrossEntropy, inputs: Specs, outputs: Specs) -> Specs:
     logits, targets = inputs
     return _check_rows(kernel, logits, targets)
 
 
-def _cross_entropy_grad(
-    kernel: loss_kernels.CrossEntropyGrad, inputs: Specs, outputs: Specs
-) -> Spec:
+def _cross_entropy_grad(kernel: kernels.CrossEntropyGrad, inputs: Specs, outputs: Specs) -> Spec:
     grad, logits, targets, stats, divisor = inputs
     check_equal((grad, stats, divisor), _check_rows(kernel, logits, targets))
     return logits
 
 
-def _ctc(kernel: loss_kernels.Ctc, inputs: Specs, outputs: Specs) -> Spec:
+def _ctc(kernel: kernels.Ctc, inputs: Specs, outputs: Specs) -> Spec:
     logarithms, labels, num_counted, num_targets = inputs
     check_kind(logarithms, "float")
     for one in inputs[1:]:
@@ -222,21 +214,21 @@ def _ctc(kernel: loss_kernels.Ctc, inputs: Specs, outputs: Specs) -> Spec:
     return logarithms.with_shape((batch,))
 
 
-def _ctc_grad(kernel: loss_kernels.CtcGrad, inputs: Specs, outputs: Specs) -> Spec:
+def _ctc_grad(kernel: kernels.CtcGrad, inputs: Specs, outputs: Specs) -> Spec:
     grad, *given = inputs
-    check_equal(grad, _ctc(loss_kernels.Ctc(), tuple(given), outputs))
+    check_equal(grad, _ctc(kernels.Ctc(), tuple(given), outputs))
     return given[0]
 
 
 RULES: dict[type[Any], Callable[[Any, Specs, Specs], Spec | Specs]] = {
-    attention_kernels.Attention: _attention,
-    attention_kernels.AttentionGrad: _attention_grad,
-    loss_kernels.CrossEntropy: _cross_entropy,
-    loss_kernels.CrossEntropyGrad: _cross_entropy_grad,
-    loss_kernels.Ctc: _ctc,
-    loss_kernels.CtcGrad: _ctc_grad,
-    normalization_kernels.Normalize: _normalize,
-    normalization_kernels.NormalizeGrad: _normalize_grad,
-    recurrent_kernels.Recurrent: _recurrent,
-    recurrent_kernels.RecurrentGrad: _recurrent_grad,
+    kernels.Attention: _attention,
+    kernels.AttentionGrad: _attention_grad,
+    kernels.CrossEntropy: _cross_entropy,
+    kernels.CrossEntropyGrad: _cross_entropy_grad,
+    kernels.Ctc: _ctc,
+    kernels.CtcGrad: _ctc_grad,
+    kernels.Normalize: _normalize,
+    kernels.NormalizeGrad: _normalize_grad,
+    kernels.Recurrent: _recurrent,
+    kernels.RecurrentGrad: _recurrent_grad,
 }

@@ -13,7 +13,7 @@ from lumus.compile.passes.operands import (
     check_precise,
     replaced,
 )
-from lumus.core import kernels_fft, kernels_linalg
+from lumus.core import kernels
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.dtypes import int64
 from lumus.core.spec import Spec
@@ -77,21 +77,21 @@ def _solution(a: Spec, b: Spec) -> Spec:
     return a.with_shape((*broadcast_shapes("solve", batch, of_b), columns, count))
 
 
-def _least_squares(kernel: kernels_linalg.LeastSquares, inputs: Specs, outputs: Specs) -> Specs:
+def _least_squares(kernel: kernels.LeastSquares, inputs: Specs, outputs: Specs) -> Specs:
     a, b = inputs
     batch, rows, columns = _stack(a)
     rank = a.with_shape(batch).with_dtype(int64)
     return (_solution(a, b), rank, a.with_shape((*batch, min(rows, columns))))
 
 
-def _qr(kernel: kernels_linalg.QR, inputs: Specs, outputs: Specs) -> Specs:
+def _qr(kernel: kernels.QR, inputs: Specs, outputs: Specs) -> Specs:
     (x,) = inputs
     batch, rows, columns = _stack(x)
     count = rows if kernel.complete else min(rows, columns)
     return (x.with_shape((*batch, rows, count)), x.with_shape((*batch, count, columns)))
 
 
-def _svd(kernel: kernels_linalg.SVD, inputs: Specs, outputs: Specs) -> Specs:
+def _svd(kernel: kernels.SVD, inputs: Specs, outputs: Specs) -> Specs:
     (x,) = inputs
     batch, rows, columns = _stack(x)
     count = min(rows, columns)
@@ -124,7 +124,7 @@ def _pseudo_inverse(kernel: Any, inputs: Specs, outputs: Specs) -> Spec:
     return x.with_shape((*batch, columns, rows))
 
 
-def _fourier(kernel: kernels_fft.Fourier, inputs: Specs, outputs: Specs) -> Spec:
+def _fourier(kernel: kernels.Fourier, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_precise(x)
     check_equal(x.shape[-1:], (2,))
@@ -135,7 +135,7 @@ def _fourier(kernel: kernels_fft.Fourier, inputs: Specs, outputs: Specs) -> Spec
     return x
 
 
-def _real_fourier(kernel: kernels_fft.RealFourier, inputs: Specs, outputs: Specs) -> Spec:
+def _real_fourier(kernel: kernels.RealFourier, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_precise(x)
     check_axis(kernel.axis, x.ndim)
@@ -144,7 +144,7 @@ def _real_fourier(kernel: kernels_fft.RealFourier, inputs: Specs, outputs: Specs
     return x.with_shape((*replaced(x.shape, kernel.axis, length // 2 + 1), 2))
 
 
-def _inverse_real(kernel: kernels_fft.InverseRealFourier, inputs: Specs, outputs: Specs) -> Spec:
+def _inverse_real(kernel: kernels.InverseRealFourier, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_precise(x)
     check_equal(x.shape[-1:], (2,))
@@ -155,22 +155,22 @@ def _inverse_real(kernel: kernels_fft.InverseRealFourier, inputs: Specs, outputs
 
 
 RULES: dict[type[Any], Rule] = {
-    kernels_fft.Fourier: _fourier,
-    kernels_fft.InverseRealFourier: _inverse_real,
-    kernels_fft.RealFourier: _real_fourier,
-    kernels_linalg.Cholesky: _same,
-    kernels_linalg.Cofactor: _same,
-    kernels_linalg.CofactorTangent: _tangent,
-    kernels_linalg.Determinant: _each,
-    kernels_linalg.Eigh: _eigh,
-    kernels_linalg.EighValues: _eigh_values,
-    kernels_linalg.Inverse: _same,
-    kernels_linalg.LeastSquares: _least_squares,
-    kernels_linalg.PseudoInverse: _pseudo_inverse,
-    kernels_linalg.QR: _qr,
-    kernels_linalg.SVD: _svd,
-    kernels_linalg.SignedLogDeterminant: _signed_log,
-    kernels_linalg.SingularValues: _singular_values,
-    kernels_linalg.Solve: _solve,
-    kernels_linalg.SolveTriangular: _solve,
+    kernels.Fourier: _fourier,
+    kernels.InverseRealFourier: _inverse_real,
+    kernels.RealFourier: _real_fourier,
+    kernels.Cholesky: _same,
+    kernels.Cofactor: _same,
+    kernels.CofactorTangent: _tangent,
+    kernels.Determinant: _each,
+    kernels.Eigh: _eigh,
+    kernels.EighValues: _eigh_values,
+    kernels.Inverse: _same,
+    kernels.LeastSquares: _least_squares,
+    kernels.PseudoInverse: _pseudo_inverse,
+    kernels.QR: _qr,
+    kernels.SVD: _svd,
+    kernels.SignedLogDeterminant: _signed_log,
+    kernels.SingularValues: _singular_values,
+    kernels.Solve: _solve,
+    kernels.SolveTriangular: _solve,
 }

@@ -12,10 +12,10 @@ from lumus.compile.passes.operands import (
     check_equal,
     check_kind,
 )
-from lumus.core import convolution_kernels, pool_kernels
+from lumus.core import kernels
 from lumus.core.broadcast import Shape
 from lumus.core.dtypes import DType, int32, promote, uint8
-from lumus.core.pool_kernels import PoolAxis
+from lumus.core.kernels.pool import PoolAxis
 from lumus.core.resampling import ResampleAxis
 from lumus.core.spec import Spec, spec_of
 
@@ -69,7 +69,7 @@ def _divided(count: int, groups: int) -> int:
     return count // groups
 
 
-def _convolution(kernel: convolution_kernels.Convolution, inputs: Specs, outputs: Specs) -> Spec:
+def _convolution(kernel: kernels.Convolution, inputs: Specs, outputs: Specs) -> Spec:
     x, weight = inputs[:2]
     positions = outputs[0].shape[2:]
     _check_relation(kernel, x.shape[2:], positions, weight.shape[2:])
@@ -79,9 +79,7 @@ def _convolution(kernel: convolution_kernels.Convolution, inputs: Specs, outputs
     return spec_of((x.shape[0], weight.shape[0], *positions), _promoted(inputs), x.device)
 
 
-def _transpose(
-    kernel: convolution_kernels.ConvolutionTranspose, inputs: Specs, outputs: Specs
-) -> Spec:
+def _transpose(kernel: kernels.ConvolutionTranspose, inputs: Specs, outputs: Specs) -> Spec:
     y, weight = inputs[:2]
     size = outputs[0].shape[2:]
     _check_relation(kernel, size, y.shape[2:], weight.shape[2:])
@@ -92,7 +90,7 @@ def _transpose(
     return spec_of((y.shape[0], channels, *size), _promoted(inputs), y.device)
 
 
-def _weight(kernel: convolution_kernels.ConvolutionWeight, inputs: Specs, outputs: Specs) -> Spec:
+def _weight(kernel: kernels.ConvolutionWeight, inputs: Specs, outputs: Specs) -> Spec:
     x, y = inputs
     taps = outputs[0].shape[2:]
     _check_relation(kernel, x.shape[2:], y.shape[2:], taps)
@@ -102,7 +100,7 @@ def _weight(kernel: convolution_kernels.ConvolutionWeight, inputs: Specs, output
     return spec_of(shape, _promoted(inputs), x.device)
 
 
-def _im2col(kernel: convolution_kernels.Im2col, inputs: Specs, outputs: Specs) -> Spec:
+def _im2col(kernel: kernels.Im2col, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_kind(x, "float")
     _check_relation(kernel, x.shape[2:], kernel.positions, kernel.taps)
@@ -111,7 +109,7 @@ def _im2col(kernel: convolution_kernels.Im2col, inputs: Specs, outputs: Specs) -
     return x.with_shape((batch, rows, math.prod(kernel.positions)))
 
 
-def _col2im(kernel: convolution_kernels.Col2im, inputs: Specs, outputs: Specs) -> Spec:
+def _col2im(kernel: kernels.Col2im, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     check_kind(x, "float")
     _check_relation(kernel, kernel.size, kernel.positions, kernel.taps)
@@ -174,7 +172,7 @@ def _check_places(places: Spec, windows: Spec, axes: tuple[PoolAxis, ...]) -> No
     check_equal(places, windows.with_dtype(uint8 if taps <= 256 else int32))
 
 
-def _max_pool(kernel: pool_kernels.MaxPool, inputs: Specs, outputs: Specs) -> Specs:
+def _max_pool(kernel: kernels.MaxPool, inputs: Specs, outputs: Specs) -> Specs:
     (x,) = inputs
     _check_pool(kernel.axes)
     y = _pooled(x, kernel.axes)
@@ -182,14 +180,14 @@ def _max_pool(kernel: pool_kernels.MaxPool, inputs: Specs, outputs: Specs) -> Sp
     return (y, outputs[-1])
 
 
-def _max_pool_grad(kernel: pool_kernels.MaxPoolGrad, inputs: Specs, outputs: Specs) -> Spec:
+def _max_pool_grad(kernel: kernels.MaxPoolGrad, inputs: Specs, outputs: Specs) -> Spec:
     grad, places = inputs
     _check_pool(kernel.axes)
     _check_places(places, grad, kernel.axes)
     return _unpooled(grad, kernel.axes)
 
 
-def _max_pool_take(kernel: pool_kernels.MaxPoolTake, inputs: Specs, outputs: Specs) -> Spec:
+def _max_pool_take(kernel: kernels.MaxPoolTake, inputs: Specs, outputs: Specs) -> Spec:
     x, places = inputs
     _check_pool(kernel.axes)
     y = _pooled(x, kernel.axes)
@@ -203,13 +201,13 @@ def _check_mean(kernel: Any) -> None:
     check(kernel.divisor is None or kernel.divisor != 0, "a division by 0")
 
 
-def _mean_pool(kernel: pool_kernels.MeanPool, inputs: Specs, outputs: Specs) -> Spec:
+def _mean_pool(kernel: kernels.MeanPool, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     _check_mean(kernel)
     return _pooled(x, kernel.axes)
 
 
-def _mean_pool_grad(kernel: pool_kernels.MeanPoolGrad, inputs: Specs, outputs: Specs) -> Spec:
+def _mean_pool_grad(kernel: kernels.MeanPoolGrad, inputs: Specs, outputs: Specs) -> Spec:
     (grad,) = inputs
     _check_mean(kernel)
     return _unpooled(grad, kernel.axes)
@@ -227,29 +225,29 @@ def _check_resampled(axes: tuple[ResampleAxis, ...]) -> None:
         check(unit < 2**61, f"a step of {step} / {unit}")
 
 
-def _resample(kernel: pool_kernels.Resample, inputs: Specs, outputs: Specs) -> Spec:
+def _resample(kernel: kernels.Resample, inputs: Specs, outputs: Specs) -> Spec:
     (x,) = inputs
     _check_resampled(kernel.axes)
     return _pooled(x, kernel.axes)
 
 
-def _resample_grad(kernel: pool_kernels.ResampleGrad, inputs: Specs, outputs: Specs) -> Spec:
+def _resample_grad(kernel: kernels.ResampleGrad, inputs: Specs, outputs: Specs) -> Spec:
     (grad,) = inputs
     _check_resampled(kernel.axes)
     return _unpooled(grad, kernel.axes)
 
 
 RULES: dict[type[Any], Callable[[Any, Specs, Specs], Spec | Specs]] = {
-    convolution_kernels.Col2im: _col2im,
-    convolution_kernels.Convolution: _convolution,
-    convolution_kernels.ConvolutionTranspose: _transpose,
-    convolution_kernels.ConvolutionWeight: _weight,
-    convolution_kernels.Im2col: _im2col,
-    pool_kernels.MaxPool: _max_pool,
-    pool_kernels.MaxPoolGrad: _max_pool_grad,
-    pool_kernels.MaxPoolTake: _max_pool_take,
-    pool_kernels.MeanPool: _mean_pool,
-    pool_kernels.MeanPoolGrad: _mean_pool_grad,
-    pool_kernels.Resample: _resample,
-    pool_kernels.ResampleGrad: _resample_grad,
+    kernels.Col2im: _col2im,
+    kernels.Convolution: _convolution,
+    kernels.ConvolutionTranspose: _transpose,
+    kernels.ConvolutionWeight: _weight,
+    kernels.Im2col: _im2col,
+    kernels.MaxPool: _max_pool,
+    kernels.MaxPoolGrad: _max_pool_grad,
+    kernels.MaxPoolTake: _max_pool_take,
+    kernels.MeanPool: _mean_pool,
+    kernels.MeanPoolGrad: _mean_pool_grad,
+    kernels.Resample: _resample,
+    kernels.ResampleGrad: _resample_grad,
 }

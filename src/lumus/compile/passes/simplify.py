@@ -14,7 +14,7 @@ from lumus.compile.passes.views import dense_values, escaping, owned_values
 from lumus.core import kernels as k
 from lumus.core.broadcast import broadcast_shapes
 from lumus.core.dtypes import DType, bool_, promote
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.scalar.expressions import Expression
 from lumus.core.scalar.nodes import Call, Input, Scalar
 from lumus.core.scalar.simplifier import Simplifier

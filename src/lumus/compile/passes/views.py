@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.kernels import Reshape
-from lumus.core.kernels_shape import Pieces
+from lumus.core.kernels.shape import Pieces, Reshape
 from lumus.trace.program import Equation, Program, Var
 from lumus.trace.value import VIEWS, layout_of, view_layouts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lumus import _native
-from lumus.core import convolution_kernels as k
+from lumus.core import kernels as k
 from lumus.core.broadcast import Shape
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.devices.cpu.eager import Builder, Specs, StepMaker, eager
 
 

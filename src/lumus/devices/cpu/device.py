@@ -9,7 +9,7 @@ from lumus import _native
 from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
 from lumus.core.dtypes import float64
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.devices.cpu import (
     attention,
     convolution,

@@ -7,7 +7,7 @@ from typing import Any
 
 from lumus import _native
 from lumus.core.device import Run
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 
 Specs = tuple[Spec, ...]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from lumus import _native
-from lumus.core import kernels_fft as k
+from lumus.core import kernels as k
 from lumus.core.device import Run
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices import host_fft
 

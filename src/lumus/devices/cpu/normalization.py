@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from lumus import _native
-from lumus.core import normalization_kernels as k
+from lumus.core import kernels as k
 from lumus.core.device import Run
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.devices.cpu.eager import Builder, Specs, StepMaker
 
 

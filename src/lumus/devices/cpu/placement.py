@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from lumus import _native
-from lumus.core import kernels_shape as k
+from lumus.core import kernels as k
 from lumus.core.broadcast import Shape
 from lumus.core.dtypes import float32, is_half
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import Spec
 from lumus.devices.cpu.eager import Builder, Specs, StepMaker, eager

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumus import _native
-from lumus.core import pool_kernels as k
+from lumus.core import kernels as k
 from lumus.core.dtypes import DType, float64, int32
-from lumus.core.kernels import Kernel
-from lumus.core.pool_kernels import PoolAxis
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.pool import PoolAxis
 from lumus.core.resampling import Table, transposed
 from lumus.devices.cpu.eager import Builder, StepMaker, eager
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lumus import _native
-from lumus.core import recurrent_kernels as k
-from lumus.core.kernels import Kernel
+from lumus.core import kernels as k
+from lumus.core.kernels.kernel import Kernel
 from lumus.devices.cpu.blas import ensure_blas
 from lumus.devices.cpu.eager import Builder, Specs, StepMaker, eager
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lumus import _native
 from lumus.core import kernels as k
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.devices.cpu import (
     attention,
     convolution,

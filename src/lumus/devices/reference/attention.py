@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lumus.core import attention_kernels as k
+from lumus.core import kernels as k
 from lumus.core.dtypes import bool_
-from lumus.core.kernels import Kernel, Random
+from lumus.core.kernels.create import Random
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.reference.arrays import widened
 from lumus.devices.reference.random import drawn

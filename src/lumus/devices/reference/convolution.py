@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lumus.core import convolution_kernels as k
+from lumus.core import kernels as k
 from lumus.core.broadcast import Shape
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.reference.arrays import widened
 from lumus.devices.reference.scalar import Array

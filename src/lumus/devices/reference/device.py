@@ -14,7 +14,7 @@ import numpy as np
 
 from lumus.core import kernels as k
 from lumus.core.device import Run, register_device
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.host import HostDevice
 from lumus.devices.host_check import check

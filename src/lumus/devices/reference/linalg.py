@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.devices import host_linalg
 from lumus.devices.reference.arrays import widened
 from lumus.devices.reference.scalar import Array

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lumus.core import line_kernels as k
-from lumus.core.kernels import Kernel
+from lumus.core import kernels as k
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.reference.arrays import widened
 from lumus.devices.reference.scalar import Array

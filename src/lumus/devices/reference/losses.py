@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lumus import _native
-from lumus.core import loss_kernels as k
-from lumus.core.kernels import Kernel
+from lumus.core import kernels as k
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.reference.arrays import widened
 from lumus.devices.reference.scalar import Array

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lumus.core import kernels_shape as k
-from lumus.core.kernels import Kernel
+from lumus.core import kernels as k
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.spec import Spec
 from lumus.devices.pieces import pieces_of
 from lumus.devices.reference.arrays import widened

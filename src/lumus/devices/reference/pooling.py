@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from lumus.core import pool_kernels as k
-from lumus.core.kernels import Kernel
-from lumus.core.pool_kernels import PoolAxis
+from lumus.core import kernels as k
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.pool import PoolAxis
 from lumus.core.resampling import transposed
 from lumus.core.spec import Spec
 from lumus.devices.reference.arrays import widened

@@ -9,9 +9,9 @@ from typing import Any
 from lumus.core.argument import check_tensors, flag, integers, real
 from lumus.core.broadcast import integer, normalize_shape
 from lumus.core.dtypes import DType, int64
+from lumus.core.kernels.recurrent import NUM_GATES, CellKind
 from lumus.core.kinds import Float, Int
 from lumus.core.op import kind_error
-from lumus.core.recurrent_kernels import NUM_GATES, CellKind
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, ShapeError
 from lumus.nn.init import uniform

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from lumus.core.argument import check_tensors, finite, flag, real
-from lumus.core.attention_kernels import Attention as AttentionKernel
 from lumus.core.broadcast import Shape, broadcast_shapes, broadcasts_to
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import bool_, float32, is_half, promote
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.attention import Attention as AttentionKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Bool, Float, Int
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record, saved_output

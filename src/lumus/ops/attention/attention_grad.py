@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.attention_kernels import AttentionGrad as AttentionGradKernel
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.attention import AttentionGrad as AttentionGradKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record

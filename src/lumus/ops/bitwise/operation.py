@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.op import ElementwiseOp, Specs
 from lumus.core.scalar.expressions import Expression
 

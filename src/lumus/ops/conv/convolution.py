@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from lumus.core.broadcast import Shape
-from lumus.core.convolution_kernels import Convolution as ConvolutionKernel
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType, promote
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.convolution import Convolution as ConvolutionKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lumus.core.convolution_kernels import ConvolutionTranspose as ConvolutionTransposeKernel
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.convolution import ConvolutionTranspose as ConvolutionTransposeKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from lumus.core.argument import check_tensors
-from lumus.core.convolution_kernels import Col2im as Col2imKernel
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.convolution import Col2im as Col2imKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, record

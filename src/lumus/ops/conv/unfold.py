@@ -7,10 +7,10 @@ from typing import Any
 
 from lumus.core.argument import check_tensors
 from lumus.core.broadcast import Shape
-from lumus.core.convolution_kernels import Im2col as Im2colKernel
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.convolution import Im2col as Im2colKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, record

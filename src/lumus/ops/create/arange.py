@@ -12,7 +12,7 @@ from lumus.core.broadcast import Shape, check_shape, integer
 from lumus.core.construct import made_tensor
 from lumus.core.device import Device, device_named, out_of_memory
 from lumus.core.dtypes import DEFAULT, INT_RANGE, DType, checked_dtype, float32
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int, K
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Tensor, leaf

@@ -7,7 +7,8 @@ from typing import Any
 from lumus.core.argument import check_tensors
 from lumus.core.dtypes import DType, checked_dtype
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Cast, Kernel
+from lumus.core.kernels.elementwise import Cast
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

@@ -8,7 +8,8 @@ from typing import Any
 from lumus.core.argument import positive
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, Specs, register
 from lumus.core.record import Record, Saved, record

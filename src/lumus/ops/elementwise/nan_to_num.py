@@ -11,7 +11,8 @@ from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import LARGEST
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import ElementwiseOp, Needs, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

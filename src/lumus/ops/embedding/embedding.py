@@ -8,9 +8,9 @@ from lumus.core.argument import check_tensors, flag
 from lumus.core.broadcast import integer
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
-from lumus.core.embedding_kernels import Embedding as EmbeddingKernel
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.embedding import Embedding as EmbeddingKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

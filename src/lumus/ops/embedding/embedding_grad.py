@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lumus.core.dispatch import apply
-from lumus.core.embedding_kernels import EmbeddingGrad as EmbeddingGradKernel
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.embedding import EmbeddingGrad as EmbeddingGradKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record

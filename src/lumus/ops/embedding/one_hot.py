@@ -6,9 +6,9 @@ from lumus.core.argument import check_tensors
 from lumus.core.broadcast import integer
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
-from lumus.core.embedding_kernels import OneHot as OneHotKernel
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.embedding import OneHot as OneHotKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Int
 from lumus.core.op import Op, Specs, kind_error, register
 from lumus.core.spec import Spec

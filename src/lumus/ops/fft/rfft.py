@@ -8,8 +8,8 @@ import numpy as np
 
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_fft import InverseRealFourier, RealFourier, Scaling
+from lumus.core.kernels.fourier import InverseRealFourier, RealFourier, Scaling
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from lumus.core.argument import axis_of, check_tensors, choice
 from lumus.core.broadcast import integer, listed
-from lumus.core.kernels_fft import Scaling
+from lumus.core.kernels.fourier import Scaling
 from lumus.core.kinds import Float
 from lumus.core.tensor import Tensor
 from lumus.errors import ArgumentError, ShapeError

@@ -6,8 +6,8 @@ from typing import Any
 
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.dispatch import apply
-from lumus.core.kernels import Index as IndexKernel
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.index import Index as IndexKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

@@ -8,8 +8,9 @@ from lumus.core.broadcast import broadcast_shapes
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import bool_
 from lumus.core.frozen import frozen
-from lumus.core.kernels import IndexPut as IndexPutKernel
-from lumus.core.kernels import Kernel, LastWriter
+from lumus.core.kernels.index import IndexPut as IndexPutKernel
+from lumus.core.kernels.index import LastWriter
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record

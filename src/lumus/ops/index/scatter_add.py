@@ -7,8 +7,8 @@ from typing import Any
 from lumus.core.argument import axis_of
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels import ScatterAdd as ScatterAddKernel
+from lumus.core.kernels.index import ScatterAdd as ScatterAddKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int, K
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

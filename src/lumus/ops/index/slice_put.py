@@ -7,8 +7,8 @@ from typing import Any
 from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels import SlicePut as SlicePutKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import SlicePut as SlicePutKernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

@@ -8,8 +8,8 @@ from lumus.core.argument import axis_of
 from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels import TakeAlongAxis as TakeAlongAxisKernel
+from lumus.core.kernels.index import TakeAlongAxis as TakeAlongAxisKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int, K
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

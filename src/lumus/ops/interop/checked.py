@@ -7,7 +7,7 @@ from typing import Any, cast
 from lumus.core import kernels
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Bool, K
 from lumus.core.op import Op, Specs, register
 from lumus.core.spec import Spec

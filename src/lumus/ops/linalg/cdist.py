@@ -10,7 +10,8 @@ from lumus.core.broadcast import broadcast_shapes
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Distances, Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import Distances
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record, saved_output

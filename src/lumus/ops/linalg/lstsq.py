@@ -8,8 +8,8 @@ from lumus.core.argument import check_tensors
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_linalg import LeastSquares
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.linalg import LeastSquares
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output

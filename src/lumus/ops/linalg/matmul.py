@@ -7,7 +7,8 @@ from typing import Any, overload
 from lumus.core.broadcast import Shape, broadcast_shapes
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
-from lumus.core.kernels import Kernel, MatMul
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.product import MatMul
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 from lumus.core.argument import check_tensors, choice
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_linalg import QR as QRKernel  # noqa: N811
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.linalg import QR as QRKernel  # noqa: N811
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output

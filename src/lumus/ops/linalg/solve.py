@@ -6,8 +6,8 @@ from typing import Any
 
 from lumus.core.argument import check_tensors
 from lumus.core.dispatch import apply
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_linalg import Solve as SolveKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.linalg import Solve as SolveKernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from lumus.core.argument import check_tensors, flag
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_linalg import SVD as SVDKernel  # noqa: N811
-from lumus.core.kernels_linalg import SingularValues
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.linalg import SVD as SVDKernel  # noqa: N811
+from lumus.core.kernels.linalg import SingularValues
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output

@@ -8,7 +8,8 @@ from lumus.core.argument import check_tensors
 from lumus.core.broadcast import integer
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Elementwise, Kernel
+from lumus.core.kernels.elementwise import Elementwise
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, Int, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record

@@ -8,7 +8,8 @@ from lumus.core.argument import axis_of, check_tensors
 from lumus.core.broadcast import broadcast_shapes, integer
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
-from lumus.core.kernels import Kernel, Reduce
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import Reduce
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record

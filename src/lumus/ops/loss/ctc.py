@@ -8,10 +8,10 @@ from typing import Any
 from lumus.core.composite import call
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.loss import Ctc as CtcKernel
+from lumus.core.kernels.loss import CtcGrad as CtcGradKernel
 from lumus.core.kinds import Bool, Float, Int
-from lumus.core.loss_kernels import Ctc as CtcKernel
-from lumus.core.loss_kernels import CtcGrad as CtcGradKernel
 from lumus.core.mode import MODE
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record

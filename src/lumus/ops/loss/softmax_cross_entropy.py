@@ -9,10 +9,10 @@ from lumus.core.composite import call
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, float64, is_half
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.loss import CrossEntropy as CrossEntropyKernel
+from lumus.core.kernels.loss import CrossEntropyGrad as CrossEntropyGradKernel
 from lumus.core.kinds import Float, Int
-from lumus.core.loss_kernels import CrossEntropy as CrossEntropyKernel
-from lumus.core.loss_kernels import CrossEntropyGrad as CrossEntropyGradKernel
 from lumus.core.mode import MODE
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output

@@ -10,8 +10,8 @@ from lumus.core.constant import constant
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, is_half
 from lumus.core.frozen import frozen
+from lumus.core.kernels.normalization import Extents
 from lumus.core.kinds import Float
-from lumus.core.normalization_kernels import Extents
 from lumus.core.op import kind_error, register
 from lumus.core.scalar.expressions import expression
 from lumus.core.spec import Spec

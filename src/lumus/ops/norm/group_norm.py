@@ -8,8 +8,8 @@ from lumus.core.argument import check_tensors
 from lumus.core.broadcast import Shape, integer
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
+from lumus.core.kernels.normalization import Extents
 from lumus.core.kinds import Float
-from lumus.core.normalization_kernels import Extents
 from lumus.core.op import register
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor

@@ -17,9 +17,9 @@ from lumus.core.constant import constant
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, is_half, promote
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.normalization import Extents, Normalize, NormalizeGrad, Over
 from lumus.core.kinds import Float
-from lumus.core.normalization_kernels import Extents, Normalize, NormalizeGrad, Over
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record
 from lumus.core.spec import Spec, spec_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lumus.core.kernels.pool import PoolAxis
 from lumus.core.kinds import Float
-from lumus.core.pool_kernels import PoolAxis
 from lumus.core.resampling import ResampleAxis
 from lumus.core.tensor import Tensor
 from lumus.ops.pool.avg_pool import AvgPoolAttrs, applied

@@ -8,10 +8,10 @@ from lumus.core.argument import flag
 from lumus.core.broadcast import integer
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.pool import MeanPool, MeanPoolGrad, PoolAxis
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
-from lumus.core.pool_kernels import MeanPool, MeanPoolGrad, PoolAxis
 from lumus.core.record import Record, record
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor

@@ -8,13 +8,13 @@ from typing import Any
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import DType, int32, int64, uint8
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.pool import MaxPool as MaxPoolKernel
+from lumus.core.kernels.pool import MaxPoolGrad as MaxPoolGradKernel
+from lumus.core.kernels.pool import MaxPoolTake as MaxPoolTakeKernel
+from lumus.core.kernels.pool import PoolAxis
 from lumus.core.kinds import Float, Int
 from lumus.core.op import Needs, Op, Specs, kind_error, register
-from lumus.core.pool_kernels import MaxPool as MaxPoolKernel
-from lumus.core.pool_kernels import MaxPoolGrad as MaxPoolGradKernel
-from lumus.core.pool_kernels import MaxPoolTake as MaxPoolTakeKernel
-from lumus.core.pool_kernels import PoolAxis
 from lumus.core.record import Record, Saved, record
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor

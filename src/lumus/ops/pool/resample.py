@@ -6,11 +6,11 @@ from typing import Any
 
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.pool import Resample as ResampleKernel
+from lumus.core.kernels.pool import ResampleGrad as ResampleGradKernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
-from lumus.core.pool_kernels import Resample as ResampleKernel
-from lumus.core.pool_kernels import ResampleGrad as ResampleGradKernel
 from lumus.core.record import Record, record
 from lumus.core.resampling import ResampleAxis
 from lumus.core.spec import Spec

@@ -8,8 +8,8 @@ from typing import Any
 
 from lumus.core.argument import check_tensors, flag
 from lumus.core.broadcast import integer
+from lumus.core.kernels.pool import PoolAxis
 from lumus.core.op import kind_error
-from lumus.core.pool_kernels import PoolAxis
 from lumus.core.spec import Spec
 from lumus.errors import ArgumentError, ShapeError
 

@@ -11,7 +11,8 @@ from lumus.core.device import Device, device_named
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import LARGEST, DType, checked_dtype, float64
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Distribution, Kernel
+from lumus.core.kernels.create import Distribution
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import TITLE, Bool, Float
 from lumus.core.mode import MODE
 from lumus.core.op import Op, Specs, kind_error, register

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lumus.core.kernels.recurrent import NUM_GATES, CellKind
 from lumus.core.op import Specs, kind_error
-from lumus.core.recurrent_kernels import NUM_GATES, CellKind
 from lumus.errors import DTypeError, ShapeError
 
 NAMES: dict[CellKind, str] = {"tanh": "RNN", "relu": "RNN", "lstm": "LSTM", "gru": "GRU"}

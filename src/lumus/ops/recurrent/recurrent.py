@@ -8,12 +8,12 @@ from lumus.core.composite import call
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import float32, int64, is_half
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.recurrent import NUM_GATES, CellKind, Recurrent
 from lumus.core.kinds import Float, Int
 from lumus.core.mode import MODE
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output
-from lumus.core.recurrent_kernels import NUM_GATES, CellKind, Recurrent
 from lumus.core.tensor import Tensor
 from lumus.ops.broadcasting import zeros
 from lumus.ops.elementwise.where import where

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lumus.core.dtypes import float32, is_half
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.recurrent import NUM_GATES, CellKind, RecurrentGrad
 from lumus.core.op import Op, Specs, register
-from lumus.core.recurrent_kernels import NUM_GATES, CellKind, RecurrentGrad
 
 
 @frozen

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from lumus.core.dtypes import int64
+from lumus.core.kernels.recurrent import CellKind
 from lumus.core.kinds import Bool, Float, Int
-from lumus.core.recurrent_kernels import CellKind
 from lumus.core.tensor import Tensor
 from lumus.ops.create.arange import arange
 from lumus.ops.elementwise.where import where

@@ -9,7 +9,8 @@ from lumus.core.broadcast import reduced_shape
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
 from lumus.core.frozen import frozen
-from lumus.core.kernels import ArgReduce, Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import ArgReduce
 from lumus.core.kinds import Int
 from lumus.core.op import Op, Specs, kind_error, register
 from lumus.core.spec import Spec

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from lumus.core.broadcast import Shape, reduced_shape
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel, Reduce, ReduceKind
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import Reduce, ReduceKind
 from lumus.core.kinds import KindName
 from lumus.core.op import Op, Specs, kind_error
 from lumus.core.spec import Spec

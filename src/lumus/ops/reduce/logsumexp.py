@@ -6,7 +6,8 @@ from typing import Any
 
 from lumus.core.argument import axes_of
 from lumus.core.dispatch import apply
-from lumus.core.kernels import Kernel, LogSumExp
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import LogSumExp
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output

@@ -11,8 +11,8 @@ from lumus.core.broadcast import reduced_shape
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels import Norm as NormKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import Norm as NormKernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record, saved_output

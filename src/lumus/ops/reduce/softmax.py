@@ -7,9 +7,9 @@ from typing import Any
 from lumus.core.argument import axis_of
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels import Softmax as SoftmaxKernel
-from lumus.core.kernels import SoftmaxGrad as SoftmaxGradKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.reduction import Softmax as SoftmaxKernel
+from lumus.core.kernels.reduction import SoftmaxGrad as SoftmaxGradKernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, kind_error, register
 from lumus.core.record import Record, Saved, record, saved_output

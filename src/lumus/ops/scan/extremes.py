@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.lines import RunningExtreme
 from lumus.core.kinds import Float, Int
-from lumus.core.line_kernels import RunningExtreme
 from lumus.core.op import Needs, Op, Specs, kind_error
 from lumus.core.record import Record, Saved, record, saved_output
 from lumus.core.spec import Spec

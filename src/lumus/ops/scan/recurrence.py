@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lumus.core.dispatch import apply
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.lines import Recurrence as RecurrenceKernel
 from lumus.core.kinds import Float
-from lumus.core.line_kernels import Recurrence as RecurrenceKernel
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output
 from lumus.core.spec import Spec

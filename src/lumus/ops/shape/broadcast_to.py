@@ -8,8 +8,8 @@ from typing import Any
 from lumus.core.broadcast import Shape, broadcasts_to, normalize_shape
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import BroadcastTo as BroadcastToKernel
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import BroadcastTo as BroadcastToKernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

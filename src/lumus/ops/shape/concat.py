@@ -9,8 +9,8 @@ from lumus.core.broadcast import normalize_axis
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import promote
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Concat as ConcatKernel
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import Concat as ConcatKernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

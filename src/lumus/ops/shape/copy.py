@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lumus.core.dispatch import apply
-from lumus.core.kernels import Copy as CopyKernel
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.elementwise import Copy as CopyKernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

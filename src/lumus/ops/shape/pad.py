@@ -12,10 +12,10 @@ from lumus.core.composite import composite
 from lumus.core.constant import constant
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_shape import Continuation
-from lumus.core.kernels_shape import Pad as PadKernel
-from lumus.core.kernels_shape import PadGrad as PadGradKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import Continuation
+from lumus.core.kernels.shape import Pad as PadKernel
+from lumus.core.kernels.shape import PadGrad as PadGradKernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

@@ -11,7 +11,8 @@ from lumus.core.broadcast import are_ints, inverse_order, listed, normalize_axis
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel, Permute
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import Permute
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

@@ -12,8 +12,8 @@ from lumus.core.broadcast import Shape, are_ints, lengths_of, normalize_shape
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels import Reshape as ReshapeKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import Reshape as ReshapeKernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

@@ -10,8 +10,8 @@ from lumus.core.broadcast import Shape, integer, listed
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_shape import Roll as RollKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import Roll as RollKernel
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

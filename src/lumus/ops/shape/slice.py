@@ -7,9 +7,9 @@ from typing import Any
 from lumus.core.broadcast import Shape
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels import Slice as SliceKernel
-from lumus.core.kernels import Unslice as UnsliceKernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import Slice as SliceKernel
+from lumus.core.kernels.shape import Unslice as UnsliceKernel
 from lumus.core.kinds import Float
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

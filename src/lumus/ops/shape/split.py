@@ -10,8 +10,8 @@ from lumus.core.broadcast import integer, lengths_of
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
-from lumus.core.kernels_shape import Pieces
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.shape import Pieces
 from lumus.core.kinds import Float, K
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, record

@@ -7,9 +7,9 @@ from typing import Any
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.lines import Argsort as ArgsortKernel
 from lumus.core.kinds import Int
-from lumus.core.line_kernels import Argsort as ArgsortKernel
 from lumus.core.op import Op, Specs, register
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor

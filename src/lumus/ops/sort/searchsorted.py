@@ -8,9 +8,9 @@ from lumus.core.argument import check_tensors
 from lumus.core.dispatch import apply
 from lumus.core.dtypes import int64, promote
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.lines import SearchSorted
 from lumus.core.kinds import Int, K
-from lumus.core.line_kernels import SearchSorted
 from lumus.core.op import Op, Specs, register
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor, require_operand

@@ -6,9 +6,9 @@ from typing import Any
 
 from lumus.core.composite import composite
 from lumus.core.dispatch import apply
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.lines import Sort as SortKernel
 from lumus.core.kinds import Float, K
-from lumus.core.line_kernels import Sort as SortKernel
 from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record
 from lumus.core.spec import Spec

@@ -5,64 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from inspect import get_annotations
-from types import ModuleType
 from typing import Any, Literal, NamedTuple, cast, get_args
 
-from lumus.core import (
-    attention_kernels,
-    convolution_kernels,
-    embedding_kernels,
-    kernels,
-    kernels_fft,
-    kernels_linalg,
-    kernels_shape,
-    line_kernels,
-    loss_kernels,
-    normalization_kernels,
-    pool_kernels,
-    recurrent_kernels,
-    resampling,
-)
+from lumus.core import kernels, resampling
 from lumus.core.dtypes import BY_NAME, DType
-from lumus.core.kernels import Callback, Kernel, WithEpilogue
+from lumus.core.kernels.kernel import Kernel
+from lumus.core.kernels.outside import Callback
+from lumus.core.kernels.product import WithEpilogue
 from lumus.trace.text.cursor import Cursor, MalformedError
 from lumus.trace.text.expressions import expression_text, read_expression
 from lumus.trace.text.values import read_flag, tuple_text
 
-
-def _kernels_of(module: ModuleType) -> dict[str, type[Kernel]]:
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, Kernel)
-        and value.__module__ == module.__name__
-    }
-
-
-KERNELS: dict[str, type[Kernel]] = {}
+KERNELS: dict[str, type[Kernel]] = {
+    name: value
+    for name, value in vars(kernels).items()
+    if isinstance(value, type)
+    and issubclass(value, Kernel)
+    and value not in (Kernel, Callback, WithEpilogue)
+}
 """The kernels that can be saved, by name.
 
 All but the base, Python code, and what only passes make, since programs are saved before them.
 """
-
-for _module in (
-    attention_kernels,
-    convolution_kernels,
-    embedding_kernels,
-    kernels,
-    kernels_fft,
-    kernels_linalg,
-    kernels_shape,
-    line_kernels,
-    loss_kernels,
-    normalization_kernels,
-    pool_kernels,
-    recurrent_kernels,
-):
-    KERNELS.update(_kernels_of(_module))
-for _left_out in (Kernel, Callback, WithEpilogue):
-    del KERNELS[_left_out.__name__]
 
 
 def kernel_text(kernel: Kernel) -> str:
@@ -184,8 +148,8 @@ _INTEGERS = _sequence(_INTEGER)
 _EXPRESSION = Field(expression_text, read_expression)
 
 FIELDS: dict[str, Field] = {
-    "CellKind": _choice(recurrent_kernels.CellKind),
-    "Continuation": _choice(kernels_shape.Continuation),
+    "CellKind": _choice(kernels.CellKind),
+    "Continuation": _choice(kernels.Continuation),
     "DType[Kind]": Field(lambda value: str(value.name), _read_dtype),
     "Distribution": _choice(kernels.Distribution),
     "Expression": _EXPRESSION,
@@ -193,11 +157,11 @@ FIELDS: dict[str, Field] = {
     "Extents": _sequence(_INTEGER, 4),
     "Literal['max', 'min']": _choice(Literal["max", "min"]),
     "Literal['mean', 'sum', 'none']": _choice(Literal["mean", "sum", "none"]),
-    "Over": _choice(normalization_kernels.Over),
+    "Over": _choice(kernels.Over),
     "ReduceKind": _choice(kernels.ReduceKind),
     "ResampleMode": _choice(resampling.ResampleMode),
-    "Scaling": _choice(kernels_fft.Scaling),
-    "ScanKind": _choice(line_kernels.ScanKind),
+    "Scaling": _choice(kernels.Scaling),
+    "ScanKind": _choice(kernels.ScanKind),
     "Shape": _INTEGERS,
     "bool": _FLAG,
     "float": _FLOAT,
@@ -206,7 +170,7 @@ FIELDS: dict[str, Field] = {
     "int | None": _optional(_INTEGER),
     "str": _STRING,
     "str | None": _optional(_STRING),
-    "tuple[PoolAxis, ...]": _sequence(_record(pool_kernels.PoolAxis)),
+    "tuple[PoolAxis, ...]": _sequence(_record(kernels.PoolAxis)),
     "tuple[ResampleAxis, ...]": _sequence(_record(resampling.ResampleAxis)),
     "tuple[bool, bool, bool]": _sequence(_FLAG, 3),
     "tuple[int, ...]": _INTEGERS,

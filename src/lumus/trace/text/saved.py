@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lumus.core.frozen import frozen
-from lumus.core.kernels import BroadcastTo, Callback, Permute, Reshape, Slice
+from lumus.core.kernels.outside import Callback
+from lumus.core.kernels.shape import BroadcastTo, Permute, Reshape, Slice
 from lumus.core.site import describe
 from lumus.core.tree import Branch, Tree
 from lumus.errors import TraceError

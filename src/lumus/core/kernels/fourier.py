@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 
 Scaling = Literal["none", "ortho", "full"]
 """What sums over n elements are divided by: 1, the root of n, n."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 from lumus.core.resampling import ResampleAxis
 
 

@@ -8,7 +8,7 @@ MatrixError.
 from __future__ import annotations
 
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 
 
 @frozen

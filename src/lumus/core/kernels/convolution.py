@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from lumus.core.broadcast import Shape
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 
 
 @frozen

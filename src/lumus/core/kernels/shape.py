@@ -1,13 +1,72 @@
-"""The kernels that bring elements elsewhere along axes; beside those of `core.kernels`."""
+"""Kernels that bring elements elsewhere: views, pieces, windows."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from lumus.core.broadcast import Shape
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 
 Continuation = Literal["edge", "reflect", "symmetric", "wrap"]
+
+
+@frozen
+class Reshape(Kernel):
+    """The same elements in row-major order under another shape: a view where strides allow."""
+
+    shape: Shape
+
+
+@frozen
+class Permute(Kernel):
+    """A view with the axes in another order."""
+
+    axes: tuple[int, ...]
+
+
+@frozen
+class Slice(Kernel):
+    """A view of `sizes` elements from `starts` by `steps` (not zero) along each axis."""
+
+    starts: tuple[int, ...]
+    sizes: Shape
+    steps: tuple[int, ...]
+
+
+@frozen
+class Unslice(Kernel):
+    """Zeros of `shape` with the input's elements from `starts` by `steps`.
+
+    What Slice transposes to.
+    """
+
+    shape: Shape
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+@frozen
+class SlicePut(Kernel):
+    """Of (x, values): a copy of x with values in a slice of it."""
+
+    starts: tuple[int, ...]
+    sizes: Shape
+    steps: tuple[int, ...]
+
+
+@frozen
+class BroadcastTo(Kernel):
+    """A view repeated to a larger shape."""
+
+    shape: Shape
+
+
+@frozen
+class Concat(Kernel):
+    """The inputs one after the other along `axis`."""
+
+    axis: int
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from lumus.core.frozen import frozen
-from lumus.core.kernels import Kernel
+from lumus.core.kernels.kernel import Kernel
 
 CellKind = Literal["tanh", "relu", "lstm", "gru"]
 
