@@ -11,6 +11,9 @@
 namespace lumus {
 namespace {
 
+// From here on a loop is worth it for instructions that have one, too: it computes two vectors in
+// turns.
+constexpr std::size_t kManyNodes = 16;
 // Beyond this a loop outgrows the cache of instructions; what comes after it has another loop.
 constexpr std::size_t kMaxNodes = 600;
 
@@ -121,7 +124,6 @@ bool build_loop(const std::vector<ProgramInstruction>& instructions, std::size_t
     }
   }
   end = std::max(limit, begin + 1);
-  if (have_loop(instructions, begin, limit)) return false;
 
   Recorder recorder(range, constants, dtypes);
   std::vector<LoopStore> stores;
@@ -135,6 +137,9 @@ bool build_loop(const std::vector<ProgramInstruction>& instructions, std::size_t
                       recorder.graph().nodes().size()});
     results.push_back(instruction.result);
   }
+  if (have_loop(instructions, begin, limit) && recorder.graph().nodes().size() < kManyNodes) {
+    return false;
+  }
   const std::size_t num_inputs = recorder.inputs().size();
   for (LoopStore& store : stores) store.operand += static_cast<int>(num_inputs);
   block.registers = recorder.inputs();
@@ -143,7 +148,6 @@ bool build_loop(const std::vector<ProgramInstruction>& instructions, std::size_t
   block.code = compile_loop(recorder.graph(), stores, static_cast<int>(block.registers.size()));
   if (block.code == nullptr) {
     block = BuiltBlock();
-    end = limit;
     return false;
   }
   block.loop = reinterpret_cast<BlockLoop>(block.code->entry(0));

@@ -72,20 +72,48 @@ def test_a_chain_of_simple_instructions():
         assert np.array_equal(to_numpy(program.run([native(x)])), expected(x)), length
 
 
-@pytest.mark.parametrize("opcode", UNARY)
-def test_functions_in_a_run_have_the_bits_of_their_kernels(opcode):
-    bits = np.random.default_rng(3).integers(0, 2**32, 400_000, dtype=np.uint64)
-    edges = [np.float32(value) for value in (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 88.7, -103.9)]
+def function_values():
+    """Each function of one argument, alone and negated, over all kinds of floats."""
+    bits = np.random.default_rng(3).integers(0, 2**32, 300_000, dtype=np.uint64)
+    edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 88.7, -103.9], np.float32)
     near = np.linspace(-12.0, 12.0, 100_003, dtype=np.float32)
-    x = np.concatenate([bits.astype(np.uint32).view(np.float32), near, np.array(edges, np.float32)])
-    alone = make_program(["float32"], [(opcode, "float32", (0,))], [1])
-    run = make_program(
-        ["float32"], [(opcode, "float32", (0,)), ("negative", "float32", (1,))], [1, 2]
+    x = native(np.concatenate([bits.astype(np.uint32).view(np.float32), near, edges]))
+    results = {}
+    for opcode in UNARY:
+        instructions = [(opcode, "float32", (0,)), ("negative", "float32", (1,))]
+        alone = make_program(["float32"], instructions[:1], [1])
+        both = make_program(["float32"], instructions, [1, 2])
+        made = [alone.run([x]), *both.run_many([x])]
+        for sort, result in zip(("alone", "first", "negated"), made, strict=True):
+            results[f"{opcode}_{sort}"] = to_numpy(result)
+    return results
+
+
+WITHOUT = """
+import sys
+import numpy as np
+from tests.native.test_machine_code import function_values
+with np.errstate(all="ignore"):
+    np.savez(sys.argv[1], **function_values())
+"""
+
+
+def test_functions_have_the_bits_of_their_kernels(tmp_path):
+    file = tmp_path / "values.npz"
+    finished = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(file)],
+        env={**os.environ, "LUMUS_MACHINE_CODE": "0"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    expected = to_numpy(alone.run([native(x)]))
-    result, negated = (to_numpy(one) for one in run.run_many([native(x)]))
-    assert same(result, expected)
-    assert same(negated, -expected)
+    assert finished.returncode == 0, finished.stderr
+    expected = np.load(file)
+    values = function_values()
+    assert set(values) == set(expected)
+    for name, value in values.items():
+        assert same(value, expected[name]), name
 
 
 @needs_machine_code
