@@ -1,5 +1,6 @@
 #include "bind/number_source.h"
 
+#include <climits>
 #include <cstdint>
 #include <utility>
 
@@ -9,6 +10,8 @@ namespace nb = nanobind;
 
 namespace lumus {
 namespace {
+
+constexpr long kNever = LONG_MAX;
 
 // Names that are looked up at each call, for the life of the process.
 struct Names {
@@ -41,7 +44,11 @@ void PythonSource::commit() const {
 }
 
 StepNumbers::StepNumbers(nb::object optimizer, nb::object group)
-    : optimizer_(std::move(optimizer)), group_(std::move(group)) {}
+    : optimizer_(std::move(optimizer)),
+      group_(std::move(group)),
+      settles_at_(
+          nb::cast<long>(nb::getattr(optimizer_.attr("numbers"), "settles_at", nb::int_(kNever)))) {
+}
 
 bool StepNumbers::agree() const { return lumus::agree(states_, nb::borrow<nb::str>(names().step)); }
 
@@ -49,11 +56,22 @@ void StepNumbers::watch(Snapshot& snapshot) const {
   snapshot.add_agreement(states_, nb::borrow<nb::str>(names().step));
 }
 
-nb::object StepNumbers::next_step() const {
+nb::object StepNumbers::last_step() const {
   if (PyList_GET_SIZE(states_.ptr()) == 0) throw nb::index_error("an update of no parameter");
   const nb::object state = nb::borrow(PyList_GET_ITEM(states_.ptr(), 0));
-  const nb::object step = checked(PyObject_GetItem(state.ptr(), names().step));
-  return checked(PyNumber_Add(step.ptr(), names().one));
+  return checked(PyObject_GetItem(state.ptr(), names().step));
+}
+
+nb::object StepNumbers::next_step() const {
+  return checked(PyNumber_Add(last_step().ptr(), names().one));
+}
+
+bool StepNumbers::has_settled() const {
+  if (settles_at_ == kNever) return false;
+  int is_larger = 0;
+  const long step = PyLong_AsLongAndOverflow(last_step().ptr(), &is_larger);
+  if (step == -1 && PyErr_Occurred()) throw nb::python_error();
+  return is_larger > 0 || step >= settles_at_ - 1;
 }
 
 nb::object StepNumbers::values() const {
@@ -66,7 +84,10 @@ nb::object StepNumbers::values() const {
 void StepNumbers::commit() const {
   const nb::object step = next_step();
   for (nb::handle state : states_) {
-    if (PyObject_SetItem(state.ptr(), names().step, step.ptr()) < 0) throw nb::python_error();
+    const int failed = PyDict_CheckExact(state.ptr())
+                           ? PyDict_SetItem(state.ptr(), names().step, step.ptr())
+                           : PyObject_SetItem(state.ptr(), names().step, step.ptr());
+    if (failed) throw nb::python_error();
   }
 }
 

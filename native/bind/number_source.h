@@ -19,6 +19,8 @@ class NumberSource {
 
   // The numbers of this call, in row-major order.
   virtual nb::object values() const = 0;
+  // Whether those of the next call are the same, unless what a snapshot watches has changed.
+  virtual bool has_settled() const { return false; }
   // Says that the call has succeeded.
   virtual void commit() const = 0;
 };
@@ -36,7 +38,8 @@ class PythonSource final : public NumberSource {
 };
 
 // The numbers of each step of an optimiser's compiled update, and the count of the steps in the
-// states of the parameters: `optimizer.numbers(step, group.options)`.
+// states of the parameters: `optimizer.numbers(step, group.options)`. Where that method has an
+// attribute `settles_at`, it gives the same from that step on as long as the options stay.
 class StepNumbers final : public NumberSource {
  public:
   StepNumbers(nb::object optimizer, nb::object group);
@@ -48,16 +51,19 @@ class StepNumbers final : public NumberSource {
   void watch(Snapshot& snapshot) const;
 
   nb::object values() const override;
+  bool has_settled() const override;
   void commit() const override;
 
   int traverse(visitproc visit, void* arg) const;
   void clear();
 
  private:
+  nb::object last_step() const;
   nb::object next_step() const;
 
   nb::object optimizer_, group_;
   nb::list states_;
+  long settles_at_;
 };
 
 // Numbers in row-major order into a contiguous array of float64, float32 or int64.

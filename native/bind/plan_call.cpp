@@ -83,9 +83,7 @@ nb::object PlanCall::run_plan(nb::handle tensors, nb::handle data) {
   const BoundExecutable::Turn turn(&executable_);
   bind(tensors, data);
   if (writes_ && writes_->meet(arguments_)) return {};
-  for (const Numbers& one : numbers_) {
-    set_numbers(*nb::inst_ptr<Array>(one.array), one.source->values());
-  }
+  read_numbers();
   executable_.execute();
   nb::object computed = only_.is_none() ? nb::object(executable_.results()) : executable_.result(0);
   for (const Numbers& one : numbers_) one.source->commit();
@@ -107,6 +105,21 @@ void PlanCall::bind(nb::handle tensors, nb::handle data) {
   for (std::size_t at = 0; at < executable_.num_arguments(); ++at) {
     arguments_.push_back(&executable_.argument(at));
   }
+}
+
+// Numbers that have settled are in their array since the run before, unless something else stands
+// around the function now.
+void PlanCall::read_numbers() {
+  const nb::object seen = seen_;
+  const bool may_stay = !seen.is_none() && seen.is(read_under_);
+  read_under_ = nb::none();
+  for (Numbers& one : numbers_) {
+    const bool has_settled = one.source->has_settled();
+    if (may_stay && has_settled && one.had_settled) continue;
+    set_numbers(*nb::inst_ptr<Array>(one.array), one.source->values());
+    one.had_settled = has_settled;
+  }
+  read_under_ = seen;
 }
 
 nb::object PlanCall::made(const nb::object& tensors, const nb::object& computed) const {
@@ -139,6 +152,7 @@ int PlanCall::traverse(visitproc visit, void* arg) const {
   Py_VISIT(results_.ptr());
   Py_VISIT(told_.ptr());
   Py_VISIT(seen_.ptr());
+  Py_VISIT(read_under_.ptr());
   for (const Numbers& one : numbers_) Py_VISIT(one.held.ptr());
   return 0;
 }
@@ -147,7 +161,8 @@ void PlanCall::clear() {
   is_cleared_ = true;
   const nb::object results = std::exchange(results_, nb::none());
   const nb::object told = std::exchange(told_, nb::none());
-  const nb::object seen = std::exchange(seen_, nb::none());
+  const nb::object seen[] = {std::exchange(seen_, nb::none()),
+                             std::exchange(read_under_, nb::none())};
 }
 
 namespace {

@@ -53,6 +53,7 @@ class PlanCall {
   PlanCall& operator=(const PlanCall&) = delete;
 
   // What the function returns for these tensors, whose data are `data` if they are not their own.
+  // What has been `seen` stands, or nothing has.
   nb::object run(nb::object tensors, nb::object data);
 
   // The places that must stand for it to serve every call of its kind; None if others are asked.
@@ -67,10 +68,12 @@ class PlanCall {
   struct Numbers {
     nb::object array, held;
     const NumberSource* source;
+    bool had_settled = false;  // when it was asked last
   };
 
   nb::object run_plan(nb::handle tensors, nb::handle data);
   void bind(nb::handle tensors, nb::handle data);
+  void read_numbers();
   nb::object made(const nb::object& tensors, const nb::object& computed) const;
   [[noreturn]] void raise_told(nb::handle error, nb::handle tensors, nb::handle data) const;
 
@@ -81,6 +84,7 @@ class PlanCall {
   std::vector<Numbers> numbers_;
   std::vector<std::unique_ptr<const PythonSource>> adapters_;  // of sources that are Python's
   nb::object seen_ = nb::none();
+  nb::object read_under_ = nb::none();  // what had been seen when all numbers were read
   bool is_cleared_ = false;
   // While a run has its turn: the arguments, as objects and as what they are.
   std::vector<PyObject*> data_;

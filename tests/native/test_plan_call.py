@@ -12,6 +12,7 @@ import pytest
 import lumus as lm
 from lumus import _native
 from lumus.core.mode import MODE
+from lumus.optim.optimizer import settles
 from tests.native.native_arrays import CODES
 
 F32 = CODES[np.dtype(np.float32)]
@@ -179,6 +180,55 @@ def test_steps_are_counted_in_all_states() -> None:
     assert states == [{"step": 4}, {"step": 4}]
     states[1]["step"] = 9
     assert not numbers.agree()
+
+
+class Settling(Optimizer):
+    def __init__(self) -> None:
+        self.asked = 0
+
+    @settles(at=2)
+    def numbers(self, step: int, options: dict[str, float]) -> tuple[float, ...]:
+        self.asked += 1
+        return (options["lr"] * (2.0 if step == 1 else 1.0),)
+
+
+def test_numbers_that_have_settled_are_asked_for_again_when_something_has_changed() -> None:
+    optimizer, group, state = Settling(), Group(lr=1.0), {"step": 0}
+    numbers = _native.StepNumbers(optimizer, group)
+    numbers.states.append(state)
+    call = plan_call(numbers)
+    ones = lm.ones((3,))
+
+    def rates(count: int) -> list[float]:
+        return [call.run((ones,)).tolist()[0] - 1.0 for _ in range(count)]
+
+    assert rates(3) == [2.0, 1.0, 1.0]
+    assert optimizer.asked == 3  # nothing says that the options stay
+    call.seen = _native.Snapshot()
+    assert rates(3) == [1.0, 1.0, 1.0]
+    assert optimizer.asked == 4
+    group.options = {"lr": 5.0}
+    call.seen = _native.Snapshot()
+    assert rates(2) == [5.0, 5.0]
+    assert optimizer.asked == 5
+    state["step"] = 0
+    assert rates(3) == [10.0, 5.0, 5.0]
+    assert optimizer.asked == 7
+
+
+def test_numbers_are_asked_for_again_after_an_error() -> None:
+    source, optimizer = Rate(0.0), Settling()
+    numbers = _native.StepNumbers(optimizer, Group(lr=1.0))
+    numbers.states.append({"step": 4})
+    call = plan_call(numbers)
+    call.seen = _native.Snapshot()
+    call.run((X,))
+    numbers.states[0]["step"] = source  # no number
+    with pytest.raises(TypeError):
+        call.run((X,))
+    numbers.states[0]["step"] = 4
+    call.run((X,))
+    assert optimizer.asked == 2
 
 
 def test_states_without_a_count_are_errors() -> None:

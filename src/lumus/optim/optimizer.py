@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,22 @@ from lumus.ops.create.full import zeros
 
 Parameters = Iterable[Tensor[Float]] | Iterable[Mapping[str, Any]]
 State = dict[str, Any]
+
+
+NumbersMethod = TypeVar("NumbersMethod", bound=Callable[..., tuple[float, ...]])
+
+
+def settles(at: int) -> Callable[[NumbersMethod], NumbersMethod]:
+    """Marks a method `numbers` that, from step `at` on, depends on the options alone.
+
+    A compiled step asks it again when they have changed; others are asked at each step.
+    """
+
+    def marked(numbers: NumbersMethod) -> NumbersMethod:
+        cast("Any", numbers).settles_at = at
+        return numbers
+
+    return marked
 
 
 class Group:
