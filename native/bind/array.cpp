@@ -238,30 +238,6 @@ void note_write(const Array& array, nb::str op, nb::object site) {
   array.storage->note_write(array.view, op.release().ptr(), site.release().ptr(), release_object);
 }
 
-// Numbers in row-major order into a contiguous array of float64, float32 or int64.
-void set_numbers(const Array& array, nb::tuple numbers) {
-  const View& view = array.view;
-  if (!is_contiguous(view) || num_elements(view) != static_cast<std::int64_t>(numbers.size())) {
-    throw nb::value_error("set_numbers: as many numbers as a contiguous array has elements");
-  }
-  std::int64_t at = 0;
-  for (nb::handle number : numbers) {
-    switch (view.dtype) {
-      case DType::float64:
-        data_of<double>(view)[at++] = nb::cast<double>(number);
-        break;
-      case DType::float32:
-        data_of<float>(view)[at++] = static_cast<float>(nb::cast<double>(number));
-        break;
-      case DType::int64:
-        data_of<std::int64_t>(view)[at++] = nb::cast<std::int64_t>(number);
-        break;
-      default:
-        throw nb::type_error("set_numbers: float64, float32 or int64");
-    }
-  }
-}
-
 nb::object overwritten_since(const Array& array, std::uint64_t version) {
   void *op, *site;
   if (!array.storage->overwritten_since(version, array.view, &op, &site)) return nb::none();
@@ -318,5 +294,4 @@ void bind_array(nb::module_& m) {
   m.def("arrays_overlap",
         [](const Array& a, const Array& b) { return views_overlap(a.view, b.view); });
   m.def("from_buffer", from_buffer);
-  m.def("set_numbers", set_numbers);
 }

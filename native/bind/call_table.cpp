@@ -1,12 +1,15 @@
-// Which variant of a compiled function serves a call, found by what the arguments are: for dense
-// tensors and values, alone or in lists, tuples and dicts, as nearly all calls have. Calls that are
-// not found are looked at in Python.
+// Calls of compiled functions. Which variant serves a call is found by what the arguments are: for
+// dense tensors and values, alone or in lists, tuples and dicts, as nearly all calls have. Calls
+// that are not found are looked at in Python.
 #include <nanobind/nanobind.h>
 
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "bind/exceptions.h"
+#include "bind/mode.h"
+#include "bind/plan_call.h"
 #include "bind/tensor.h"
 #include "runtime/array.h"
 
@@ -154,16 +157,37 @@ int visit_part(const Part& part, visitproc visit, void* arg) {
   return 0;
 }
 
+// The arguments of a call; `named` is null where there are none.
+struct Given {
+  PyObject* args;
+  PyObject* named;
+  bool records;
+};
+
 // A kind of call, and what serves it.
 struct Entry {
   bool records;
   Part args, kwargs;
   nb::object target;
-  bool is_plain;  // tensors by position alone
+  nb::object call;  // of its plan, or none
+  bool is_plain;    // tensors by position alone
 
-  bool serves(nb::tuple given, nb::dict named, bool with_records) const {
-    return records == with_records && fits_items(args, given.ptr(), records) &&
-           fits_items(kwargs, named.ptr(), records);
+  bool serves(const Given& given) const {
+    if (records != given.records || !fits_items(args, given.args, records)) return false;
+    return given.named ? fits_items(kwargs, given.named, records) : kwargs.items.empty();
+  }
+
+  nb::tuple tensors_of(const Given& given) const {
+    if (is_plain) return nb::borrow<nb::tuple>(given.args);
+    std::vector<nb::object> tensors;
+    add_tensors(given.args, &tensors);
+    if (given.named) add_tensors(given.named, &tensors);
+    nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+    if (!tuple.is_valid()) throw nb::python_error();
+    for (std::size_t at = 0; at < tensors.size(); ++at) {
+      PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(at), tensors[at].release().ptr());
+    }
+    return nb::borrow<nb::tuple>(tuple);
   }
 };
 
@@ -171,26 +195,34 @@ class CallTable {
  public:
   // (target, tensors) of a call that has been put here, else None.
   nb::object find(nb::tuple args, nb::dict kwargs, bool records) {
-    for (std::size_t at = 0; at < entries_.size(); ++at) {
-      if (!entries_[at].serves(args, kwargs, records)) continue;
-      // Of many kinds of calls the latest ones are looked at first.
-      for (; at > 0; --at) std::swap(entries_[at - 1], entries_[at]);
-      const Entry& entry = entries_.front();
-      // Held: what is made below may set off a collection, which may lead back here.
-      const nb::object target = entry.target;
-      return nb::make_tuple(target, entry.is_plain ? args : tensors_of(args, kwargs));
-    }
-    return nb::none();
+    const Given given{args.ptr(), kwargs.ptr(), records};
+    const Entry* const entry = entry_for(given);
+    if (!entry) return nb::none();
+    // Held: what is made below may set off a collection, which may lead back here.
+    const nb::object target = entry->target;
+    return nb::make_tuple(target, entry->tensors_of(given));
+  }
+
+  // What the function returns, if a plan serves the call as it is; else null.
+  nb::object serve(const Given& given) {
+    const Entry* const entry = entry_for(given);
+    if (!entry || entry->call.is_none()) return {};
+    const nb::object call = entry->call;  // held, as above
+    const nb::tuple tensors = entry->tensors_of(given);
+    PlanCall& plan = *nb::inst_ptr<PlanCall>(call);
+    return plan.stands() ? plan.run(tensors, nb::none()) : nb::object();
   }
 
   // Nothing for a call with a tensor that is not dense.
-  void put(nb::tuple args, nb::dict kwargs, bool records, nb::object target) {
+  void put(nb::tuple args, nb::dict kwargs, bool records, nb::object target, nb::object call) {
+    if (!call.is_none() && !nb::isinstance<PlanCall>(call)) throw nb::type_error("a PlanCall");
     for (Entry& entry : entries_) {
-      if (!entry.serves(args, kwargs, records)) continue;
-      const nb::object gone = std::exchange(entry.target, std::move(target));
+      if (!entry.serves({args.ptr(), kwargs.ptr(), records})) continue;
+      const nb::object gone[] = {std::exchange(entry.target, std::move(target)),
+                                 std::exchange(entry.call, std::move(call))};
       return;
     }
-    Entry entry{records, {}, {}, std::move(target), kwargs.size() == 0};
+    Entry entry{records, {}, {}, std::move(target), std::move(call), kwargs.size() == 0};
     if (!read_part(args.ptr(), records, &entry.args)) return;
     if (!read_part(kwargs.ptr(), records, &entry.kwargs)) return;
     for (const Part& part : entry.args.items) {
@@ -207,6 +239,7 @@ class CallTable {
   int traverse(visitproc visit, void* arg) const {
     for (const Entry& entry : entries_) {
       Py_VISIT(entry.target.ptr());
+      Py_VISIT(entry.call.ptr());
       for (const Part* part : {&entry.args, &entry.kwargs}) {
         if (const int stopped = visit_part(*part, visit, arg)) return stopped;
       }
@@ -215,16 +248,14 @@ class CallTable {
   }
 
  private:
-  static nb::tuple tensors_of(nb::tuple args, nb::dict kwargs) {
-    std::vector<nb::object> tensors;
-    add_tensors(args.ptr(), &tensors);
-    add_tensors(kwargs.ptr(), &tensors);
-    nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
-    if (!tuple.is_valid()) throw nb::python_error();
-    for (std::size_t at = 0; at < tensors.size(); ++at) {
-      PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(at), tensors[at].release().ptr());
+  // Of many kinds of calls the latest ones are looked at first.
+  const Entry* entry_for(const Given& given) {
+    for (std::size_t at = 0; at < entries_.size(); ++at) {
+      if (!entries_[at].serves(given)) continue;
+      for (; at > 0; --at) std::swap(entries_[at - 1], entries_[at]);
+      return &entries_.front();
     }
-    return nb::borrow<nb::tuple>(tuple);
+    return nullptr;
   }
 
   std::vector<Entry> entries_;
@@ -246,14 +277,74 @@ PyType_Slot call_table_slots[] = {
     {0, nullptr},
 };
 
+// What Python calls in place of a function: a table's plan where one serves the call as it is, else
+// the method `_missed(args, kwargs)` of the class that is made of it. So it is for all calls that
+// are not to be run at once: those that are traced, or differentiated.
+class Called {
+ public:
+  explicit Called(nb::object calls)
+      : calls_object_(std::move(calls)), calls_(&nb::cast<CallTable&>(calls_object_)) {}
+
+  nb::object call(PyObject* self, PyObject* args, PyObject* named) const {
+    PyObject* const mode = mode_class.current();
+    if (!mode) throw nb::python_error();
+    if (mode_class.interpreter.get(mode) == Py_None && mode_class.derives.get(mode) == Py_False) {
+      nb::object served = calls_->serve({args, named, mode_class.records.get(mode) == Py_True});
+      if (served.is_valid()) return served;
+    }
+    static PyObject* const missed = PyUnicode_InternFromString("_missed");
+    const nb::object kwargs = named ? nb::borrow(named) : nb::dict();
+    PyObject* const arguments[] = {self, args, kwargs.ptr()};
+    PyObject* const result = PyObject_VectorcallMethod(missed, arguments, 3, nullptr);
+    if (!result) throw nb::python_error();
+    return nb::steal(result);
+  }
+
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(calls_object_.ptr());
+    return 0;
+  }
+
+ private:
+  nb::object calls_object_;
+  CallTable* calls_;
+};
+
+PyObject* call(PyObject* self, PyObject* args, PyObject* named) {
+  if (!nb::inst_ready(self)) {
+    PyErr_SetString(PyExc_TypeError, "called before it was made");
+    return nullptr;
+  }
+  try {
+    return nb::inst_ptr<Called>(self)->call(self, args, named).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+int traverse_called(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<Called>(self)->traverse(visit, arg) : 0;
+}
+
+PyType_Slot called_slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(call)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_called)},
+    {0, nullptr},
+};
+
 }  // namespace
 }  // namespace lumus
 
 void bind_call_table(nb::module_& m) {
+  using lumus::Called;
   using lumus::CallTable;
   nb::class_<CallTable>(m, "CallTable", nb::type_slots(lumus::call_table_slots), nb::is_final())
       .def(nb::init<>())
       .def("find", &CallTable::find)
-      .def("put", &CallTable::put)
+      .def("put", &CallTable::put, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+           nb::arg().none() = nb::none())
       .def("clear", &CallTable::clear);
+  nb::class_<Called>(m, "Called", nb::type_slots(lumus::called_slots)).def(nb::init<nb::object>());
 }

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bind/exceptions.h"
+#include "bind/mode.h"
 #include "bind/tensor.h"
 
 namespace nb = nanobind;
@@ -21,6 +23,7 @@ namespace nb = nanobind;
 namespace lumus {
 
 TensorClass tensor_class;
+ModeClass mode_class;
 
 namespace {
 
@@ -49,19 +52,15 @@ class Dispatch {
     forget();
     tensor_class.bind(parts["tensor"]);
     expression_class_ = take(parts, "expression");
-    mode_variable_ = take(parts, "mode_variable");
     apply_any_ = take(parts, "apply_any");
     find_plan_ = take(parts, "find_plan");
     plans_ = take(parts, "plans");
     connect_ = take(parts, "connect");
     finish_ = take(parts, "finish");
-    index_out_of_range_ = take(parts, "index_out_of_range");
     nb::object plan_class = nb::borrow(parts["plan"]);
     run_ = slot_of(plan_class, "run");
     output_ = slot_of(plan_class, "output");
-    nb::object mode_class = nb::borrow(parts["mode"]);
-    interpreter_ = slot_of(mode_class, "interpreter");
-    tracks_ = slot_of(mode_class, "tracks");
+    mode_class.bind(parts["mode"], parts["mode_variable"]);
   }
 
   void forget() {
@@ -85,10 +84,9 @@ class Dispatch {
         return apply_any(args, count, keywords);
       }
     }
-    PyObject* mode;
-    if (PyContextVar_Get(mode_variable_, nullptr, &mode) < 0) return nullptr;
-    Py_DECREF(mode);  // the context, or the variable as its default, keeps it
-    if (interpreter_.get(mode) != Py_None) return apply_any(args, count, keywords);
+    PyObject* const mode = mode_class.current();
+    if (!mode) return nullptr;
+    if (mode_class.interpreter.get(mode) != Py_None) return apply_any(args, count, keywords);
     // Held: another thread may make the tables forget while a kernel runs without the lock.
     const nb::object held = nb::borrow(plan_of(args, count, keywords));
     PyObject* const plan = held.ptr();
@@ -101,7 +99,7 @@ class Dispatch {
         run.ptr(), data + 1, static_cast<std::size_t>(num_inputs) | PY_VECTORCALL_ARGUMENTS_OFFSET,
         nullptr);
     if (!result) {
-      if (!PyErr_ExceptionMatches(index_out_of_range_) &&
+      if (!PyErr_ExceptionMatches(index_out_of_range) &&
           !PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_TypeError)) {
         return nullptr;
       }
@@ -112,7 +110,7 @@ class Dispatch {
     PyObject* const output = tensor_class.make(result, output_.get(plan), Py_None);
     Py_DECREF(result);
     if (!output) return nullptr;
-    if (tracks_.get(mode) == Py_True && is_on_graph(inputs, num_inputs) &&
+    if (mode_class.tracks.get(mode) == Py_True && is_on_graph(inputs, num_inputs) &&
         !connected(plan, inputs, num_inputs, output, mode)) {
       Py_DECREF(output);
       return nullptr;
@@ -217,14 +215,12 @@ class Dispatch {
   }
 
   PyObject* expression_class_ = nullptr;
-  PyObject* mode_variable_ = nullptr;
   PyObject* apply_any_ = nullptr;
   PyObject* find_plan_ = nullptr;
   PyObject* plans_ = nullptr;
   PyObject* connect_ = nullptr;
   PyObject* finish_ = nullptr;
-  PyObject* index_out_of_range_ = nullptr;
-  Slot run_, output_, interpreter_, tracks_;
+  ObjectSlot run_, output_;
   Entry entries_[kEntries];
 };
 Dispatch dispatch;

@@ -1,23 +1,17 @@
 // Executables as Python objects. The plain half of one is in native/executor; here are its
 // arguments, results and callbacks, and when the interpreter lock is held.
-#include <nanobind/nanobind.h>
+#include "bind/executor.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "bind/conversion.h"
 #include "bind/release.h"
-#include "executor/arena.h"
-#include "executor/executable.h"
-#include "executor/step.h"
 #include "runtime/copies.h"
 
 namespace nb = nanobind;
@@ -106,23 +100,6 @@ std::vector<Slot> read_slots(nb::list descriptions, nb::list bound) {
   return slots;
 }
 
-enum class InstructionKind : std::uint8_t { steps, call, into, free };
-
-struct Instruction {
-  InstructionKind kind;
-  // Of a stretch of steps: its range, whether it gives the interpreter lock back, and those whose
-  // operands are known only when it runs.
-  int begin = 0;
-  int end = 0;
-  bool releases = false;
-  std::vector<int> unchecked = {};
-  // Of a callback.
-  nb::object callable = {};
-  std::vector<int> inputs = {};
-  std::vector<int> outputs = {};
-  std::vector<int> released = {};  // dynamic slots that are let go of, then
-};
-
 const Array& array_in(nb::handle object) { return *nb::inst_ptr<Array>(object); }
 
 bool has_layout(const View& view, const View& wanted) {
@@ -136,326 +113,304 @@ bool has_layout(const View& view, const View& wanted) {
   return true;
 }
 
+bool has_shape(const View& view, const View& wanted) {
+  return view.rank == wanted.rank && std::equal(view.shape, view.shape + view.rank, wanted.shape);
+}
+
+}  // namespace
+
 // ----------------------------------------------------------------------------------- executable
 
-class BoundExecutable {
- public:
-  BoundExecutable(nb::object arena, std::int64_t arena_bytes, nb::list slots, nb::list instructions,
-                  nb::list results, nb::list bound)
-      : arena_object_(std::move(arena)),
-        arena_(nb::cast<Arena&>(arena_object_)),
-        plan_(arena_bytes, read_slots(slots, bound)),
-        arrays_(static_cast<std::size_t>(plan_.num_slots())),
-        is_set_(arrays_.size(), true) {
-    for (int index = 0; index < plan_.num_slots(); ++index) {
-      const SlotKind kind = plan_.slot(index).kind;
-      if (kind == SlotKind::input) inputs_.push_back(index);
-      if (kind == SlotKind::fresh) fresh_.push_back(index);
-      if (kind == SlotKind::dynamic) {
-        dynamic_.push_back(index);
-        is_set_[static_cast<std::size_t>(index)] = false;
-      }
-    }
-    for (nb::handle pair : bound) {
-      const int index = nb::cast<int>(pair[0]);
-      array(index) = nb::borrow(pair[1]);
-      plan_.place(index, array_in(pair[1]).view.data);
-    }
-    for (nb::handle entry : instructions) read_instruction(nb::cast<nb::tuple>(entry));
-    for (Instruction& one : instructions_) prepare(one);
-    results_ = read_numbers(results);
-    check_set(results_);
-    for (const int result : results_) {
-      if (plan_.slot(plan_.base_of(result)).kind == SlotKind::planned) {
-        throw nb::value_error("executable: a result lies in the arena, which the next call writes");
-      }
-    }
-    arena_.reserve(arena_bytes);
-  }
-
-  nb::list run(nb::list arguments) {
-    if (is_cleared_) throw std::runtime_error("executable: it was taken apart already");
-    const Turn turn(this);
-    bind_arguments(arguments);
-    for (const int index : fresh_) {
-      const View& view = plan_.view(index);
-      array(index) = nb::cast(make_array(view.dtype, view.rank, view.shape));
-      plan_.place(index, array_in(array(index)).view.data);
-    }
-    for (const Instruction& one : instructions_) execute(one);
-    nb::list results;
-    for (const int index : results_) results.append(array_of(index));
-    return results;
-  }
-
-  std::int64_t arena_bytes() const { return plan_.arena_bytes(); }
-  int num_instructions() const { return num_instructions_; }
-
-  std::uintptr_t address(int index) const {
-    if (index < 0 || index >= plan_.num_slots()) throw nb::index_error();
-    return reinterpret_cast<std::uintptr_t>(plan_.view(index).data);
-  }
-
-  // Callbacks may lead back here.
-  int traverse(visitproc visit, void* arg) const {
-    for (const Instruction& one : instructions_) Py_VISIT(one.callable.ptr());
-    return 0;
-  }
-  void clear() {
-    is_cleared_ = true;
-    for (Instruction& one : instructions_) one.callable.reset();
-  }
-
- private:
-  // One run at a time, since slots say where its values are: a second thread waits, without the
-  // interpreter lock. All that a run holds, the arena's memory too, is let go of at its end,
-  // however it ends. `owner_` is looked at under the interpreter lock alone.
-  class Turn {
-   public:
-    explicit Turn(BoundExecutable* of) : of_(of), lock_(of->mutex_, std::defer_lock) {
-      if (of->owner_ == std::this_thread::get_id()) {
-        throw std::runtime_error("executable: called from within its own callback");
-      }
-      if (!lock_.try_lock()) {
-        const ReleasedLock unlocked;
-        lock_.lock();
-      }
-      of->plan_.put_arena(of->arena_.take(of->arena_bytes()));
-      of->owner_ = std::this_thread::get_id();
-    }
-    ~Turn() {
-      of_->let_go();
-      of_->arena_.give_back(of_->plan_.take_arena());
-      of_->owner_ = std::thread::id();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-   private:
-    BoundExecutable* of_;
-    std::unique_lock<std::mutex> lock_;
-  };
-
-  nb::object& array(int index) { return arrays_[static_cast<std::size_t>(index)]; }
-
-  void let_go() {
-    for (const std::vector<int>* slots : {&inputs_, &fresh_, &dynamic_}) {
-      for (const int index : *slots) array(index).reset();
-    }
-  }
-
-  // ---- construction
-
-  std::vector<int> read_numbers(nb::handle list) const {
-    std::vector<int> numbers;
-    for (nb::handle entry : list) {
-      numbers.push_back(nb::cast<int>(entry));
-      if (numbers.back() < 0 || numbers.back() >= plan_.num_slots()) {
-        throw nb::value_error("executable: a number of a slot that does not exist");
-      }
-    }
-    return numbers;
-  }
-
-  bool is_dynamic(int index) const { return plan_.slot(index).kind == SlotKind::dynamic; }
-
-  // Dynamic slots have memory only between the callback that sets them and their release.
-  void check_set(const std::vector<int>& slots) const {
-    for (const int index : slots) {
-      if (!is_set_[static_cast<std::size_t>(plan_.base_of(index))]) {
-        throw nb::value_error("executable: a dynamic slot is read where it is not set");
-      }
-    }
-  }
-
-  std::vector<int> read_released(nb::handle list) {
-    const std::vector<int> slots = read_numbers(list);
-    check_set(slots);
-    for (const int index : slots) {
-      if (!is_dynamic(index)) throw nb::value_error("executable: only dynamic slots are released");
+BoundExecutable::BoundExecutable(nb::object arena, std::int64_t arena_bytes, nb::list slots,
+                                 nb::list instructions, nb::list results, nb::list bound)
+    : arena_object_(std::move(arena)),
+      arena_(nb::cast<Arena&>(arena_object_)),
+      plan_(arena_bytes, read_slots(slots, bound)),
+      arrays_(static_cast<std::size_t>(plan_.num_slots())),
+      is_set_(arrays_.size(), true) {
+  for (int index = 0; index < plan_.num_slots(); ++index) {
+    const SlotKind kind = plan_.slot(index).kind;
+    if (kind == SlotKind::input) inputs_.push_back(index);
+    if (kind == SlotKind::fresh) fresh_.push_back(index);
+    if (kind == SlotKind::dynamic) {
+      dynamic_.push_back(index);
       is_set_[static_cast<std::size_t>(index)] = false;
     }
-    return slots;
   }
-
-  void read_instruction(nb::tuple fields) {
-    ++num_instructions_;
-    const auto kind = nb::cast<std::string_view>(fields[0]);
-    if (kind == "step") return read_step(fields);
-    Instruction one{InstructionKind::free};
-    if (kind == "free") {
-      one.released = read_released(fields[1]);
-    } else if (kind == "call" || kind == "into") {
-      const bool is_call = kind == "call";
-      one.kind = is_call ? InstructionKind::call : InstructionKind::into;
-      one.callable = nb::borrow(fields[1]);
-      one.inputs = read_numbers(fields[2]);
-      one.outputs = read_numbers(fields[3]);
-      check_set(one.inputs);
-      for (const int index : one.outputs) {
-        if (is_call && is_dynamic(index)) is_set_[static_cast<std::size_t>(index)] = true;
-      }
-      check_set(one.outputs);
-      if (is_call) one.released = read_released(fields[4]);
-    } else {
-      throw nb::value_error("executable: a kind of instruction that does not exist");
+  for (nb::handle pair : bound) {
+    const int index = nb::cast<int>(pair[0]);
+    array(index) = nb::borrow(pair[1]);
+    plan_.place(index, array_in(pair[1]).view.data);
+  }
+  for (nb::handle entry : instructions) read_instruction(nb::cast<nb::tuple>(entry));
+  for (Instruction& one : instructions_) prepare(one);
+  results_ = read_numbers(results);
+  check_set(results_);
+  for (const int result : results_) {
+    if (plan_.slot(plan_.base_of(result)).kind == SlotKind::planned) {
+      throw nb::value_error("executable: a result lies in the arena, which the next call writes");
     }
-    instructions_.push_back(std::move(one));
   }
+  arena_.reserve(arena_bytes);
+}
 
-  void read_step(nb::tuple fields) {
-    const Step* const step = nb::cast<const Step*>(fields[1]);
-    const std::vector<int> inputs = read_numbers(fields[2]), outputs = read_numbers(fields[3]);
-    check_set(inputs);
-    check_set(outputs);
-    if (instructions_.empty() || instructions_.back().kind != InstructionKind::steps) {
-      instructions_.push_back({InstructionKind::steps, plan_.num_steps(), plan_.num_steps()});
+std::uintptr_t BoundExecutable::address(int index) const {
+  if (index < 0 || index >= plan_.num_slots()) throw nb::index_error();
+  return reinterpret_cast<std::uintptr_t>(plan_.view(index).data);
+}
+
+int BoundExecutable::traverse(visitproc visit, void* arg) const {
+  for (const Instruction& one : instructions_) Py_VISIT(one.callable.ptr());
+  return 0;
+}
+
+void BoundExecutable::clear() {
+  is_cleared_ = true;
+  for (Instruction& one : instructions_) one.callable.reset();
+}
+
+BoundExecutable::Turn::Turn(BoundExecutable* of) : of_(of), lock_(of->mutex_, std::defer_lock) {
+  if (of->is_cleared_) throw std::runtime_error("executable: it was taken apart already");
+  if (of->owner_ == std::this_thread::get_id()) {
+    throw std::runtime_error("executable: called from within its own callback");
+  }
+  if (!lock_.try_lock()) {
+    const ReleasedLock unlocked;
+    lock_.lock();
+  }
+  of->plan_.put_arena(of->arena_.take(of->arena_bytes()));
+  of->owner_ = std::this_thread::get_id();
+}
+
+BoundExecutable::Turn::~Turn() {
+  of_->let_go();
+  of_->arena_.give_back(of_->plan_.take_arena());
+  of_->owner_ = std::thread::id();
+}
+
+void BoundExecutable::let_go() {
+  for (const std::vector<int>* slots : {&inputs_, &fresh_, &dynamic_}) {
+    for (const int index : *slots) array(index).reset();
+  }
+}
+
+// ---- construction
+
+std::vector<int> BoundExecutable::read_numbers(nb::handle list) const {
+  std::vector<int> numbers;
+  for (nb::handle entry : list) {
+    numbers.push_back(nb::cast<int>(entry));
+    if (numbers.back() < 0 || numbers.back() >= plan_.num_slots()) {
+      throw nb::value_error("executable: a number of a slot that does not exist");
     }
-    Instruction& stretch = instructions_.back();
-    plan_.add_step(step, inputs, outputs);
-    steps_.push_back(nb::borrow(fields[1]));
-    const auto is_known_late = [&](int index) { return is_dynamic(index); };
-    if (std::any_of(inputs.begin(), inputs.end(), is_known_late) ||
-        std::any_of(outputs.begin(), outputs.end(), is_known_late)) {
-      stretch.unchecked.push_back(stretch.end);
-    } else {
-      plan_.check_steps(stretch.end, stretch.end + 1);
+  }
+  return numbers;
+}
+
+// Dynamic slots have memory only between the callback that sets them and their release.
+void BoundExecutable::check_set(const std::vector<int>& slots) const {
+  for (const int index : slots) {
+    if (!is_set_[static_cast<std::size_t>(plan_.base_of(index))]) {
+      throw nb::value_error("executable: a dynamic slot is read where it is not set");
     }
-    ++stretch.end;
   }
+}
 
-  void prepare(Instruction& one) {
-    if (one.kind != InstructionKind::steps || !one.unchecked.empty()) return;
-    one.releases = plan_.work_of_steps(one.begin, one.end) >= kReleaseFrom;
+std::vector<int> BoundExecutable::read_released(nb::handle list) {
+  const std::vector<int> slots = read_numbers(list);
+  check_set(slots);
+  for (const int index : slots) {
+    if (!is_dynamic(index)) throw nb::value_error("executable: only dynamic slots are released");
+    is_set_[static_cast<std::size_t>(index)] = false;
   }
+  return slots;
+}
 
-  // ---- running
+void BoundExecutable::read_instruction(nb::tuple fields) {
+  ++num_instructions_;
+  const auto kind = nb::cast<std::string_view>(fields[0]);
+  if (kind == "step") return read_step(fields);
+  Instruction one{InstructionKind::free};
+  if (kind == "free") {
+    one.released = read_released(fields[1]);
+  } else if (kind == "call" || kind == "into") {
+    const bool is_call = kind == "call";
+    one.kind = is_call ? InstructionKind::call : InstructionKind::into;
+    one.callable = nb::borrow(fields[1]);
+    one.inputs = read_numbers(fields[2]);
+    one.outputs = read_numbers(fields[3]);
+    check_set(one.inputs);
+    for (const int index : one.outputs) {
+      if (is_call && is_dynamic(index)) is_set_[static_cast<std::size_t>(index)] = true;
+    }
+    check_set(one.outputs);
+    if (is_call) one.released = read_released(fields[4]);
+  } else {
+    throw nb::value_error("executable: a kind of instruction that does not exist");
+  }
+  instructions_.push_back(std::move(one));
+}
 
-  void bind_arguments(nb::list arguments) {
-    const std::size_t count = nb::len(arguments);
-    if (count != inputs_.size()) {
-      throw nb::value_error(("executable: takes " + std::to_string(inputs_.size()) +
-                             " arguments, got " + std::to_string(count))
+void BoundExecutable::read_step(nb::tuple fields) {
+  const Step* const step = nb::cast<const Step*>(fields[1]);
+  const std::vector<int> inputs = read_numbers(fields[2]), outputs = read_numbers(fields[3]);
+  check_set(inputs);
+  check_set(outputs);
+  if (instructions_.empty() || instructions_.back().kind != InstructionKind::steps) {
+    instructions_.push_back({InstructionKind::steps, plan_.num_steps(), plan_.num_steps()});
+  }
+  Instruction& stretch = instructions_.back();
+  plan_.add_step(step, inputs, outputs);
+  steps_.push_back(nb::borrow(fields[1]));
+  const auto is_known_late = [&](int index) { return is_dynamic(index); };
+  if (std::any_of(inputs.begin(), inputs.end(), is_known_late) ||
+      std::any_of(outputs.begin(), outputs.end(), is_known_late)) {
+    stretch.unchecked.push_back(stretch.end);
+  } else {
+    plan_.check_steps(stretch.end, stretch.end + 1);
+  }
+  ++stretch.end;
+}
+
+void BoundExecutable::prepare(Instruction& one) {
+  if (one.kind != InstructionKind::steps || !one.unchecked.empty()) return;
+  one.releases = plan_.work_of_steps(one.begin, one.end) >= kReleaseFrom;
+}
+
+// ---- running
+
+nb::list BoundExecutable::run(nb::list arguments) {
+  const Turn turn(this);
+  bind(reinterpret_cast<PyListObject*>(arguments.ptr())->ob_item, arguments.size());
+  execute();
+  return results();
+}
+
+void BoundExecutable::bind(PyObject* const* arguments, std::size_t count) {
+  if (count != inputs_.size()) {
+    throw nb::value_error(("executable: takes " + std::to_string(inputs_.size()) +
+                           " arguments, got " + std::to_string(count))
+                              .c_str());
+  }
+  for (std::size_t at = 0; at < count; ++at) {
+    if (!nb::isinstance<Array>(arguments[at])) {
+      throw nb::type_error("executable: arguments are native arrays");
+    }
+    if (!has_layout(array_in(arguments[at]).view, plan_.view(inputs_[at]))) {
+      throw nb::value_error(("executable: argument " + std::to_string(at) +
+                             " has another dtype, shape or strides than it was made for")
                                 .c_str());
     }
-    for (std::size_t at = 0; at < count; ++at) {
-      const nb::handle argument = PyList_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(at));
-      if (!nb::isinstance<Array>(argument)) {
-        throw nb::type_error("executable: arguments are native arrays");
-      }
-      if (!has_layout(array_in(argument).view, plan_.view(inputs_[at]))) {
-        throw nb::value_error(("executable: argument " + std::to_string(at) +
-                               " has another dtype, shape or strides than it was made for")
-                                  .c_str());
-      }
-    }
-    for (std::size_t at = 0; at < count; ++at) {
-      nb::object& held = array(inputs_[at]);
-      held = nb::borrow(PyList_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(at)));
-      plan_.place(inputs_[at], array_in(held).view.data);
-    }
   }
-
-  void execute(const Instruction& one) {
-    switch (one.kind) {
-      case InstructionKind::steps:
-        return run_steps(one);
-      case InstructionKind::call:
-        call(one);
-        break;
-      case InstructionKind::into:
-        one.callable(arrays_of(one.outputs), arrays_of(one.inputs));
-        break;
-      case InstructionKind::free:
-        break;
-    }
-    for (const int index : one.released) array(index).reset();
+  for (std::size_t at = 0; at < count; ++at) {
+    array(inputs_[at]) = nb::borrow(arguments[at]);
+    plan_.place(inputs_[at], array_in(arguments[at]).view.data);
   }
+}
 
-  void run_steps(const Instruction& one) const {
-    bool releases = one.releases;
-    if (!one.unchecked.empty()) {
-      for (const int step : one.unchecked) plan_.check_steps(step, step + 1);
-      releases = plan_.work_of_steps(one.begin, one.end) >= kReleaseFrom;
-    }
-    if (!releases) return plan_.run_steps(one.begin, one.end);
-    const ReleasedLock unlocked;
-    plan_.run_steps(one.begin, one.end);
+const Array& BoundExecutable::argument(std::size_t at) const {
+  return array_in(arrays_[static_cast<std::size_t>(inputs_[at])]);
+}
+
+void BoundExecutable::execute() {
+  for (const int index : fresh_) {
+    const View& view = plan_.view(index);
+    array(index) = nb::cast(make_array(view.dtype, view.rank, view.shape));
+    plan_.place(index, array_in(array(index)).view.data);
   }
+  for (const Instruction& one : instructions_) execute(one);
+}
 
-  void call(const Instruction& one) {
-    const nb::tuple arguments(arrays_of(one.inputs));
-    const nb::object result = nb::steal(PyObject_CallObject(one.callable.ptr(), arguments.ptr()));
-    if (!result.is_valid()) throw nb::python_error();
-    const bool is_single = !nb::isinstance<nb::tuple>(result);
-    const nb::tuple results = is_single ? nb::make_tuple(result) : nb::borrow<nb::tuple>(result);
-    if (nb::len(results) != one.outputs.size()) {
-      throw nb::value_error("executable: a callback gave another number of results than it has");
-    }
-    for (std::size_t at = 0; at < one.outputs.size(); ++at) {
-      take_result(one.outputs[at], nb::borrow(results[at]), arguments);
-    }
+nb::list BoundExecutable::results() {
+  nb::list results;
+  for (const int index : results_) results.append(array_of(index));
+  return results;
+}
+
+void BoundExecutable::execute(const Instruction& one) {
+  switch (one.kind) {
+    case InstructionKind::steps:
+      return run_steps(one);
+    case InstructionKind::call:
+      call(one);
+      break;
+    case InstructionKind::into:
+      one.callable(arrays_of(one.outputs), arrays_of(one.inputs));
+      break;
+    case InstructionKind::free:
+      break;
   }
+  for (const int index : one.released) array(index).reset();
+}
 
-  void take_result(int index, nb::object result, const nb::tuple& arguments) {
-    if (!nb::isinstance<Array>(result)) {
-      throw nb::type_error("executable: a callback gave what is not a native array");
-    }
-    const View& to = plan_.view(index);
-    const View& from = array_in(result).view;
-    const bool is_kept = is_dynamic(index);
-    if (from.dtype != to.dtype || (!is_kept && !has_shape(from, to))) {
-      throw nb::value_error("executable: a callback gave another dtype or shape than it said");
-    }
-    if (!is_kept) return assign(to, from);
-    const bool is_laid_out = !plan_.has_windows(index) || is_contiguous(from);
-    if (!is_laid_out || shares_memory(result, arguments)) result = nb::cast(copy_of(from));
-    array(index) = std::move(result);
-    plan_.place(index, array_in(array(index)).view);
+void BoundExecutable::run_steps(const Instruction& one) const {
+  bool releases = one.releases;
+  if (!one.unchecked.empty()) {
+    for (const int step : one.unchecked) plan_.check_steps(step, step + 1);
+    releases = plan_.work_of_steps(one.begin, one.end) >= kReleaseFrom;
   }
+  if (!releases) return plan_.run_steps(one.begin, one.end);
+  const ReleasedLock unlocked;
+  plan_.run_steps(one.begin, one.end);
+}
 
-  static bool has_shape(const View& view, const View& wanted) {
-    return view.rank == wanted.rank && std::equal(view.shape, view.shape + view.rank, wanted.shape);
+void BoundExecutable::call(const Instruction& one) {
+  const nb::tuple arguments(arrays_of(one.inputs));
+  const nb::object result = nb::steal(PyObject_CallObject(one.callable.ptr(), arguments.ptr()));
+  if (!result.is_valid()) throw nb::python_error();
+  const bool is_single = !nb::isinstance<nb::tuple>(result);
+  const nb::tuple results = is_single ? nb::make_tuple(result) : nb::borrow<nb::tuple>(result);
+  if (nb::len(results) != one.outputs.size()) {
+    throw nb::value_error("executable: a callback gave another number of results than it has");
   }
-
-  // A result that is a view on an argument would change when that one's memory is used again.
-  bool shares_memory(nb::handle result, const nb::tuple& arguments) const {
-    const Storage* const storage = array_in(result).storage.get();
-    if (storage == plan_.arena().get()) return true;
-    return std::any_of(arguments.begin(), arguments.end(), [&](nb::handle argument) {
-      return array_in(argument).storage.get() == storage;
-    });
+  for (std::size_t at = 0; at < one.outputs.size(); ++at) {
+    take_result(one.outputs[at], nb::borrow(results[at]), arguments);
   }
+}
 
-  nb::object array_of(int index) {
-    const int base = plan_.base_of(index);
-    if (plan_.slot(base).kind == SlotKind::planned) {
-      return nb::cast(Array(plan_.arena(), plan_.view(index)));
-    }
-    if (base == index) return array(index);
-    const Array& on = array_in(array(base));
-    return nb::cast(Array(on.storage, plan_.view(index), on.readonly));
+void BoundExecutable::take_result(int index, nb::object result, const nb::tuple& arguments) {
+  if (!nb::isinstance<Array>(result)) {
+    throw nb::type_error("executable: a callback gave what is not a native array");
   }
-
-  nb::list arrays_of(const std::vector<int>& slots) {
-    nb::list arrays;
-    for (const int index : slots) arrays.append(array_of(index));
-    return arrays;
+  const View& to = plan_.view(index);
+  const View& from = array_in(result).view;
+  const bool is_kept = is_dynamic(index);
+  if (from.dtype != to.dtype || (!is_kept && !has_shape(from, to))) {
+    throw nb::value_error("executable: a callback gave another dtype or shape than it said");
   }
+  if (!is_kept) return assign(to, from);
+  const bool is_laid_out = !plan_.has_windows(index) || is_contiguous(from);
+  if (!is_laid_out || shares_memory(result, arguments)) result = nb::cast(copy_of(from));
+  array(index) = std::move(result);
+  plan_.place(index, array_in(array(index)).view);
+}
 
-  nb::object arena_object_;
-  Arena& arena_;
-  Executable plan_;
-  std::vector<nb::object> arrays_;  // of each slot: the array behind it, where Python made it
-  std::vector<bool> is_set_;        // while instructions are read
-  std::vector<nb::object> steps_;   // kept alive
-  std::vector<Instruction> instructions_;
-  std::vector<int> inputs_, fresh_, dynamic_, results_;
-  int num_instructions_ = 0;
-  bool is_cleared_ = false;
-  std::mutex mutex_;
-  std::thread::id owner_;
-};
+// A result that is a view on an argument would change when that one's memory is used again.
+bool BoundExecutable::shares_memory(nb::handle result, const nb::tuple& arguments) const {
+  const Storage* const storage = array_in(result).storage.get();
+  if (storage == plan_.arena().get()) return true;
+  return std::any_of(arguments.begin(), arguments.end(), [&](nb::handle argument) {
+    return array_in(argument).storage.get() == storage;
+  });
+}
+
+nb::object BoundExecutable::array_of(int index) {
+  const int base = plan_.base_of(index);
+  if (plan_.slot(base).kind == SlotKind::planned) {
+    return nb::cast(Array(plan_.arena(), plan_.view(index)));
+  }
+  if (base == index) return array(index);
+  const Array& on = array_in(array(base));
+  return nb::cast(Array(on.storage, plan_.view(index), on.readonly));
+}
+
+nb::list BoundExecutable::arrays_of(const std::vector<int>& slots) {
+  nb::list arrays;
+  for (const int index : slots) arrays.append(array_of(index));
+  return arrays;
+}
+
+namespace {
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bind/conversion.h"
+#include "bind/exceptions.h"
 #include "bind/index_check.h"
 #include "bind/release.h"
 #include "executor/step.h"
@@ -22,11 +23,10 @@
 namespace nb = nanobind;
 
 namespace lumus {
-namespace {
 
-// Raised with (value, bound, position, axis): the index as it was given, the length of the axis,
-// where in the index array it stands, and which axis it indexes.
 PyObject* index_out_of_range = nullptr;
+
+namespace {
 
 void translate(const std::exception_ptr& error, void*) {
   try {

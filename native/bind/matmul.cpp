@@ -100,11 +100,11 @@ class MatmulStep final : public Step {
 
   void run(Views inputs, Views outputs) const override {
     const View& result = *outputs[0];
-    const Array a = converted(*inputs[0], result.dtype), b = converted(*inputs[1], result.dtype);
-    const View right = transposed_ ? with_last_axes_swapped(b.view) : b.view;
-    const Array bias = has_bias_ ? converted(*inputs[2], result.dtype) : Array();
-    const View* const added = has_bias_ ? &bias.view : nullptr;
-    if (!program_) return matmul_kernels().matmul(a.view, right, added, nullptr, result);
+    const InDType a(*inputs[0], result.dtype), b(*inputs[1], result.dtype);
+    const InDType bias(*inputs[has_bias_ ? 2 : 0], result.dtype);
+    const View right = transposed_ ? with_last_axes_swapped(b.view()) : b.view();
+    const View* const added = has_bias_ ? &bias.view() : nullptr;
+    if (!program_) return matmul_kernels().matmul(a.view(), right, added, nullptr, result);
     Epilogue epilogue;
     epilogue.program = program_;
     epilogue.operands[0] = {result.data, result.dtype, 1};
@@ -114,7 +114,7 @@ class MatmulStep final : public Step {
       const View& view = kept[input].view;
       epilogue.operands[input] = {view.data, view.dtype, num_elements(view) > 1};
     }
-    matmul_kernels().matmul(a.view, right, added, &epilogue, result);
+    matmul_kernels().matmul(a.view(), right, added, &epilogue, result);
   }
 
   std::int64_t work(Views inputs, Views outputs) const override {

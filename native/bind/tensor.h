@@ -7,7 +7,7 @@
 namespace lumus {
 
 // Where a slot of a Python class lies in its instances.
-struct Slot {
+struct ObjectSlot {
   Py_ssize_t offset = 0;
 
   PyObject* get(PyObject* object) const {
@@ -20,7 +20,7 @@ struct Slot {
 };
 
 // Whether an attribute of a class is a slot, and which one.
-inline bool find_slot(nanobind::handle descriptor, Slot* slot) {
+inline bool find_slot(nanobind::handle descriptor, ObjectSlot* slot) {
   if (!PyObject_TypeCheck(descriptor.ptr(), &PyMemberDescr_Type)) return false;
   const PyMemberDef* const member =
       reinterpret_cast<PyMemberDescrObject*>(descriptor.ptr())->d_member;
@@ -28,8 +28,8 @@ inline bool find_slot(nanobind::handle descriptor, Slot* slot) {
   return member->type == T_OBJECT_EX;
 }
 
-inline Slot slot_of(nanobind::handle cls, const char* name) {
-  Slot slot;
+inline ObjectSlot slot_of(nanobind::handle cls, const char* name) {
+  ObjectSlot slot;
   if (!find_slot(nanobind::getattr(cls, name), &slot)) {
     throw nanobind::type_error("a slot was expected");
   }
@@ -38,7 +38,7 @@ inline Slot slot_of(nanobind::handle cls, const char* name) {
 
 class TensorClass {
  public:
-  Slot data, spec, origin;
+  ObjectSlot data, spec, origin;
 
   // Once, when the class has been made.
   void bind(nanobind::handle cls) {

@@ -264,9 +264,12 @@ struct PlainAccumulator {
     fold_halves<Op, kLaneVectors, 1>(lanes);
     return fold_vector<Op, kLanes<Value>>(lanes[0]);
   }
-  LUMUS_INLINE void add_columns(Partial* partials, Vec<Value> values) {
-    store<Value>(partials, Op::combine(load<Value>(partials), values));
-  }
+  // What is accumulated for a vector of columns.
+  using Columns = Vec<Value>;
+  LUMUS_INLINE Columns no_columns() { return splat<Value>(Op::identity); }
+  LUMUS_INLINE Columns load_columns(const Partial* partials) { return load<Value>(partials); }
+  LUMUS_INLINE void store_columns(Partial* partials, Columns sums) { store<Value>(partials, sums); }
+  LUMUS_INLINE Columns added(Columns sums, Vec<Value> values) { return Op::combine(sums, values); }
 };
 
 // Elements that are added up before they join the lanes of the whole.
@@ -321,11 +324,18 @@ struct FloatSumAccumulator {
     fold_halves<Sum<double>, 2 * kVectors, 1>(lanes);
     return fold_vector<Sum<double>, kLanes<double>>(lanes[0]);
   }
-  LUMUS_INLINE void add_columns(double* partials, f32v values) {
-    constexpr std::int64_t width = kLanes<double>;
+  using Columns = F64Pair;
+  LUMUS_INLINE Columns no_columns() { return {splat<double>(-0.0), splat<double>(-0.0)}; }
+  LUMUS_INLINE Columns load_columns(const double* partials) {
+    return {load<double>(partials), load<double>(partials + kLanes<double>)};
+  }
+  LUMUS_INLINE void store_columns(double* partials, Columns sums) {
+    store<double>(partials, sums.hi);
+    store<double>(partials + kLanes<double>, sums.lo);
+  }
+  LUMUS_INLINE Columns added(Columns sums, f32v values) {
     const F64Pair wide = widen(values);
-    store<double>(partials, load<double>(partials) + wide.hi);
-    store<double>(partials + width, load<double>(partials + width) + wide.lo);
+    return {sums.hi + wide.hi, sums.lo + wide.lo};
   }
 };
 

@@ -85,8 +85,9 @@ LUMUS_INLINE Vec<T> combine_rows(const Vec<T>* values) {
   }
 }
 
-// partials[c] = combine(partials[c], rows[0][c], ..., rows[kCount - 1][c])
-template <class Accumulator, int kCount>
+// partials[c] = combine(partials[c], rows[0][c], ..., rows[kCount - 1][c]); if kIsFirst without the
+// partials, which hold nothing yet.
+template <class Accumulator, int kCount, bool kIsFirst>
 void add_rows(const void* const* rows, std::int64_t num_columns,
               typename Accumulator::Partial* partials) {
   using Element = typename Accumulator::Element;
@@ -101,7 +102,10 @@ void add_rows(const void* const* rows, std::int64_t num_columns,
     Vec<Value> values[kCount];
 #pragma GCC unroll 8
     for (int row = 0; row < kCount; ++row) values[row] = load_values(sources[row] + c);
-    Accumulator::add_columns(partials + c, combine_rows<Value, Op, kCount>(values));
+    const auto sums =
+        kIsFirst ? Accumulator::no_columns() : Accumulator::load_columns(partials + c);
+    Accumulator::store_columns(partials + c,
+                               Accumulator::added(sums, combine_rows<Value, Op, kCount>(values)));
   }
   const std::int64_t left = num_columns - c;
   if (left > 0) {
@@ -111,20 +115,34 @@ void add_rows(const void* const* rows, std::int64_t num_columns,
     }
     Partial padded[width];
     for (std::int64_t lane = 0; lane < width; ++lane) padded[lane] = Accumulator::identity;
-    std::memcpy(padded, partials + c, static_cast<std::size_t>(left) * sizeof(Partial));
-    Accumulator::add_columns(padded, combine_rows<Value, Op, kCount>(values));
+    if constexpr (!kIsFirst) {
+      std::memcpy(padded, partials + c, static_cast<std::size_t>(left) * sizeof(Partial));
+    }
+    const auto sums = Accumulator::load_columns(padded);
+    Accumulator::store_columns(padded,
+                               Accumulator::added(sums, combine_rows<Value, Op, kCount>(values)));
     std::memcpy(partials + c, padded, static_cast<std::size_t>(left) * sizeof(Partial));
   }
 }
 
+// Adds rows to the partial results of columns, or if they `start` makes those of them.
 template <class Accumulator>
-void reduce_columns(const void* const* rows, int num_rows, std::int64_t num_columns,
+void reduce_columns(const void* const* rows, int num_rows, std::int64_t num_columns, bool starts,
                     void* partials) {
   auto* out = static_cast<typename Accumulator::Partial*>(partials);
-  for (; num_rows >= 8; num_rows -= 8, rows += 8) add_rows<Accumulator, 8>(rows, num_columns, out);
-  if (num_rows & 4) add_rows<Accumulator, 4>(rows, num_columns, out), rows += 4;
-  if (num_rows & 2) add_rows<Accumulator, 2>(rows, num_columns, out), rows += 2;
-  if (num_rows & 1) add_rows<Accumulator, 1>(rows, num_columns, out);
+  const auto add = [&]<int kCount>(Index<kCount>) {
+    if (starts) {
+      add_rows<Accumulator, kCount, true>(rows, num_columns, out);
+    } else {
+      add_rows<Accumulator, kCount, false>(rows, num_columns, out);
+    }
+    rows += kCount;
+    starts = false;
+  };
+  for (; num_rows >= 8; num_rows -= 8) add(Index<8>{});
+  if (num_rows & 4) add(Index<4>{});
+  if (num_rows & 2) add(Index<2>{});
+  if (num_rows & 1) add(Index<1>{});
 }
 
 template <class Accumulator>
@@ -140,6 +158,16 @@ void merge_partials(void* into, const void* from, std::int64_t count) {
   auto* out = static_cast<Partial*>(into);
   const auto* in = static_cast<const Partial*>(from);
   for (std::int64_t i = 0; i < count; ++i) out[i] = Accumulator::combine(out[i], in[i]);
+}
+
+// Folds 4 * `count` partial results by halves, twice.
+template <class Accumulator>
+void fold_quarters(void* partials, std::int64_t count) {
+  auto* const out = static_cast<typename Accumulator::Partial*>(partials);
+  for (std::int64_t i = 0; i < count; ++i) {
+    out[i] = Accumulator::combine(Accumulator::combine(out[i], out[i + 2 * count]),
+                                  Accumulator::combine(out[i + count], out[i + 3 * count]));
+  }
 }
 
 enum class PartialType : std::uint8_t { f64, f32, i64, i32, i16, i8, u8 };
@@ -168,9 +196,10 @@ struct Reducer {
   void (*clear)(void*);
   void (*feed)(void*, const void*, std::int64_t);
   void (*finish)(void*, void*);
-  void (*columns)(const void* const*, int, std::int64_t, void*);
+  void (*columns)(const void* const*, int, std::int64_t, bool, void*);
   void (*identity)(void*, std::int64_t);
   void (*merge)(void*, const void*, std::int64_t);
+  void (*fold_quarters)(void*, std::int64_t);
 };
 
 template <class Accumulator>
@@ -183,7 +212,8 @@ constexpr Reducer kReducer = {sizeof(typename Accumulator::Element),
                               finish_lanes<Accumulator>,
                               reduce_columns<Accumulator>,
                               fill_identity<Accumulator>,
-                              merge_partials<Accumulator>};
+                              merge_partials<Accumulator>,
+                              fold_quarters<Accumulator>};
 
 struct alignas(64) LaneState {
   std::byte bytes[kLaneBytes];
@@ -416,11 +446,9 @@ void reduce_chunk(const Reducer& reducer, const Source& source, const Axes& redu
   alignas(64) std::byte tiles[kRows * kColumnBytes];
   const std::int64_t wide = width * columns.repeats;
   const std::int64_t tile_bytes = wide * reducer.element_size;
-  reducer.identity(partials, wide);
   for (std::int64_t group = begin; group < end; group += kGroup) {
     const std::int64_t group_end = smaller(group + kGroup, end);
     std::byte* into = group == begin ? partials : spare;
-    if (into == spare) reducer.identity(spare, wide);
     for (std::int64_t row = group; row < group_end; row += kRows) {
       const int now = static_cast<int>(smaller(kRows, group_end - row));
       const void* rows[kRows];
@@ -428,7 +456,7 @@ void reduce_chunk(const Reducer& reducer, const Source& source, const Axes& redu
         const std::int64_t offset = base + reduced.offset((row + i) * columns.repeats, nullptr);
         rows[i] = source.values(offset, columns.stride, wide, tiles + i * tile_bytes);
       }
-      reducer.columns(rows, now, wide, into);
+      reducer.columns(rows, now, wide, row == group, into);
     }
     if (into == spare) reducer.merge(partials, spare, wide);
   }
@@ -436,7 +464,7 @@ void reduce_chunk(const Reducer& reducer, const Source& source, const Axes& redu
     const std::int64_t offset = base + reduced.offset(end * columns.repeats, nullptr);
     const std::int64_t few = columns.left_over * width;
     const void* rows[1] = {source.values(offset, columns.stride, few, tiles)};
-    reducer.columns(rows, 1, few, partials);
+    reducer.columns(rows, 1, few, false, partials);
   }
 }
 
@@ -480,9 +508,9 @@ void reduce_by_columns(const Reducer& reducer, const Source& source, const Plan&
   const auto finish = [&](std::int64_t item, std::byte* partials) {
     const std::int64_t chunk = item % columns.num_chunks;
     const std::int64_t width = smaller(columns.chunk, columns.width - chunk * columns.chunk);
-    for (std::int64_t half = columns.repeats / 2; half >= 1; half /= 2) {
-      reducer.merge(partials, partials + half * width * size, half * width);
-    }
+    std::int64_t half = columns.repeats / 2;
+    for (; half >= 2; half /= 4) reducer.fold_quarters(partials, half / 2 * width);
+    if (half == 1) reducer.merge(partials, partials + width * size, width);
     std::int64_t out_offset;
     outer.offset(item / columns.num_chunks, &out_offset);
     sink.put(partials, width,

@@ -17,6 +17,24 @@ Array dense(const View& view, DType dtype);
 // The same elements in another dtype, in any layout: the memory itself or dense.
 Array converted(const View& view, DType dtype);
 
+// A view, or if it is of another dtype a converted copy of it.
+class InDType {
+ public:
+  InDType(const View& view, DType dtype) : view_(&view) {
+    if (view.dtype == dtype) return;
+    converted_ = converted(view, dtype);
+    view_ = &converted_.view;
+  }
+  InDType(const InDType&) = delete;
+  InDType& operator=(const InDType&) = delete;
+
+  const View& view() const { return *view_; }
+
+ private:
+  Array converted_;
+  const View* view_;
+};
+
 // The values of `from`, broadcast, into `to`, of one dtype. Their memory may overlap.
 void assign(const View& to, const View& from);
 

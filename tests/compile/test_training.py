@@ -60,6 +60,49 @@ def test_eager_and_compiled_steps_can_be_mixed() -> None:
     assert mixed == eager
 
 
+def test_rates_that_a_subclass_makes_of_the_step_change_with_each() -> None:
+    class Warming(lm.optim.SGD):
+        def numbers(self, step: int, options: Any) -> tuple[float, ...]:
+            rate, *others = super().numbers(step, options)
+            return rate * step, *others
+
+    def trained(wrap: Any) -> list[float]:
+        w = lm.nn.Parameter(lm.tensor([1.0, -2.0, 3.0]))
+        optimizer = Warming([w], lr=0.01, momentum=0.9, dampening=0.5)
+
+        def step(x: Any) -> Any:
+            loss = (w * x).square().sum()
+            optimizer.step(loss.backward())
+            return loss
+
+        run = wrap(step)
+        return [run(X[0, :3]).item() for _ in range(6)]
+
+    assert trained(lm.compile) == trained(lambda step: step)
+
+
+def test_rates_that_stay_are_followed_when_they_or_the_steps_change() -> None:
+    def trained(wrap: Any) -> list[float]:
+        w = lm.nn.Parameter(lm.tensor([1.0, -2.0, 3.0]))
+        optimizer = lm.optim.SGD([w], lr=0.01, momentum=0.9, dampening=0.5)
+
+        def step(x: Any) -> Any:
+            loss = (w * x).square().sum()
+            optimizer.step(loss.backward())
+            return loss
+
+        run = wrap(step)
+        losses = [run(X[0, :3]).item() for _ in range(4)]
+        optimizer.groups[0].options["lr"] = 0.02
+        losses += [run(X[0, :3]).item() for _ in range(3)]
+        optimizer.groups[0].options = {**optimizer.groups[0].options, "lr": 0.03}
+        losses += [run(X[0, :3]).item() for _ in range(3)]
+        optimizer.state[0]["step"] = 0
+        return losses + [run(X[0, :3]).item() for _ in range(3)]
+
+    assert trained(lm.compile) == trained(lambda step: step)
+
+
 def test_train_and_eval_mode_are_two_programs() -> None:
     model, _ = model_and_optimizer()
     compiled = lm.compile(lambda x: model(x))

@@ -160,9 +160,24 @@ def test_a_snapshot_in_a_cycle_is_collected() -> None:
 
 def test_dicts_agree_by_equal_values() -> None:
     states = [{"step": 1000 + one - one} for one in range(3)]
-    assert _native.agree(states, "step")
+    snapshot = Snapshot()
+    snapshot.add_agreement(states, "step")
+    assert snapshot.holds()
+    for state in states:
+        state["step"] += 1
+    assert snapshot.holds()
     states[2]["step"] += 1
-    assert not _native.agree(states, "step")
-    assert _native.agree([], "step")
-    with pytest.raises(KeyError, match="other"):
-        _native.agree(states, "other")
+    assert not snapshot.holds()
+    states[2]["step"] -= 1
+    assert snapshot.holds()
+    del states[1]["step"]
+    assert not snapshot.holds()
+
+
+def test_dicts_that_do_not_agree_are_no_snapshot() -> None:
+    snapshot = Snapshot()
+    snapshot.add_agreement([{"step": 1}, {"step": 2}], "step")
+    assert not snapshot.holds()
+    empty = Snapshot()
+    empty.add_agreement([], "step")
+    assert empty.holds()

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import Any, Generic, ParamSpec, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from lumus import _native
 from lumus.compile.call import Call, has_parameter
@@ -47,38 +47,47 @@ class Options:
     freeze: bool
 
 
-class CompiledFunction(Generic[P, R]):
-    """A function that runs as native plans; made by `compile`."""
+class CompiledFunction(_native.Called, Generic[P, R]):
+    """A function that runs as native plans; made by `compile`.
+
+    Calls go to the table of those that a plan serves as they are; others are `_missed` there.
+    """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     def __init__(self, function: Callable[P, R], options: Options) -> None:
+        self._calls = _native.CallTable()  # the last variant of each kind of simple calls
+        super().__init__(self._calls)
         self.function = function
         self.name: str = getattr(function, "__name__", type(function).__name__)
         self.options = options
         self._sizes = Sizes(options.dynamic)
         self._variants: dict[Any, list[Variant]] = {}
         self._infos: list[VariantInfo] = []
-        self._calls = _native.CallTable()  # the last variant of each kind of simple calls
         # What all variants share: the memory they compute in, and the values that are built in.
         self._arena = _native.Arena()
         self._copies = Copies()
         self._lock = threading.RLock()
         functools.update_wrapper(self, function, updated=())
 
-    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def _missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that the table has nothing for, or whose surroundings have to be looked at."""
         mode = MODE.get()
         if mode.interpreter is not None or mode.derives:
-            return self.function(*args, **kwargs)
+            return cast("Callable[..., Any]", self.function)(*args, **kwargs)
         found = self._calls.find(args, kwargs, mode.records)
         if found is not None:
             known: Variant = found[0]
-            if known.traced.serves(found[1]):
-                return cast("R", known.run(found[1]))
+            if known.serves(found[1]):
+                return known.run(found[1])
         call = self._call(args, kwargs)
         variant = self._variant(call)
         cast("Traced", variant.traced).outside.check_leaves(call, self.name)
         if is_simple(call.tree):
-            self._calls.put(args, kwargs, call.records, variant)
-        return cast("R", variant.run(call.tensors))
+            self._calls.put(args, kwargs, call.records, variant, variant.call)
+        return variant.run(call.tensors)
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         return self if owner is None else BoundFunction(self, owner)
@@ -154,7 +163,7 @@ class CompiledFunction(Generic[P, R]):
 
     def _variant(self, call: Call) -> Variant:
         for variant in self._variants.get(call.key, ()):
-            if variant.traced.difference() is None:
+            if variant.difference() is None:
                 return variant
         with self._lock:
             return self._specialised(call)
@@ -162,7 +171,7 @@ class CompiledFunction(Generic[P, R]):
     def _specialised(self, call: Call) -> Variant:
         known = self._variants.get(call.key, [])
         for variant in known:  # another thread may have made it
-            if variant.traced.difference() is None:
+            if variant.difference() is None:
                 return variant
         info = VariantInfo(self.name, call.signature(), self._reason(call, known))
         limit = self.options.max_variants

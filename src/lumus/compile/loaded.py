@@ -154,6 +154,9 @@ class _Form:
     A loaded program has no gradient: results that would have one say why they do not.
     """
 
+    only = None  # what a result is cut from depends on the arguments
+    seen = None
+
     def __init__(self, saved: SavedProgram) -> None:
         self.program = saved.program
         self.saved = saved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lumus import _native
 from lumus.compile.cost import cost_of, machine_rates
 from lumus.compile.lower_cpu import Lowered, Row
 from lumus.core import kernels
@@ -23,10 +24,10 @@ class VariantInfo:
         "compile_s",
         "naive_bytes",
         "name",
-        "num_calls",
         "reason",
         "signature",
         "trace_s",
+        "uses",
     )
 
     def __init__(self, name: str, signature: tuple[str, ...], reason: str) -> None:
@@ -37,7 +38,12 @@ class VariantInfo:
         self.compile_s = 0.0
         self.arena_bytes = 0
         self.naive_bytes = 0
-        self.num_calls = 0
+        self.uses = _native.Uses()
+
+    @property
+    def num_calls(self) -> int:
+        """How often it ran."""
+        return self.uses.count
 
     def __str__(self) -> str:
         return (

@@ -44,7 +44,7 @@ class Sizes:
         known = self._families.setdefault(self._family(call), {})
         gone: list[Variant] = []
         if call.key not in known and len(known) >= MAX_SIZES:
-            oldest = min(known, key=lambda key: max(one.used for one in variants[key]))
+            oldest = min(known, key=lambda key: max(one.info.uses.last for one in variants[key]))
             gone = variants.pop(oldest)
             del known[oldest]
         known[call.key] = None

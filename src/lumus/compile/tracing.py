@@ -71,10 +71,14 @@ class Traced:
         self.surroundings = surroundings
         self.outside = outside
         is_one = form is LEAF and returned[0].is_computed
-        self._only = returned[0] if is_one else None  # the result, of a function that computes one
+        self.only = (returned[0].spec, returned[0].cut) if is_one else None
         self._takes_leaves = takes_leaves
-        self._unwatched = [guard for guard in guards if guard.watch is None]
         self._seen: Snapshot | None = None  # taken when all was looked at
+
+    @property
+    def seen(self) -> Snapshot | None:
+        """The places that must stand for it to serve every call of its kind; None: ask `serves`."""
+        return None if self._takes_leaves else self._seen
 
     def serves(self, tensors: Sequence[Tensor[Any]]) -> bool:
         """Whether the program holds for a call of its kind with these tensors."""
@@ -84,10 +88,6 @@ class Traced:
 
     def difference(self) -> str | None:
         """What has changed in Python since the trace; None if nothing that matters."""
-        for guard in self._unwatched:
-            now = guard.read()
-            if now != guard.value:
-                return guard.told(now)
         seen = self._seen
         if seen is not None and seen.holds():
             return None
@@ -98,11 +98,10 @@ class Traced:
         return found
 
     def _snapshot(self) -> Snapshot:
-        """The places on which the answer depends, but for what is read at each call."""
+        """The places on which the answer depends."""
         snapshot = Snapshot()
         for guard in self.guards:
-            if guard.watch is not None:
-                guard.watch(snapshot)
+            guard.watch(snapshot)
         self.outside.watch(snapshot)
         self.surroundings.watch(snapshot)
         return snapshot
@@ -117,8 +116,6 @@ class Traced:
 
     def results(self, tensors: Sequence[Tensor[Any]], data: list[Any]) -> Any:
         """What the function returns, made of the tensors of the call and what the plan computed."""
-        if self._only is not None:
-            return new_tensor(data[0], self._only.spec, self._only.cut)
         arrays = iter(data)
         made = iter([result.tensor(tensors, arrays) for result in self.returned])
         return put_together(self.form, made.__next__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -12,18 +10,29 @@ from lumus.compile.lower_cpu import Lowered
 from lumus.compile.report import VariantInfo
 from lumus.core.device import out_of_memory
 from lumus.core.index_errors import index_error
+from lumus.core.record import Origin
+from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.core.tree import Tree
+from lumus.core.watch import Snapshot
 from lumus.errors import TraceError
 from lumus.trace.program import Program
-
-_clock = itertools.count()
 
 
 class Returning(Protocol):
     """A program, and how results are made of what its plan computes."""
 
     program: Program
+
+    @property
+    def only(self) -> tuple[Spec, Origin] | None:
+        """The spec and the origin of the result, if it is one tensor that is computed."""
+        ...
+
+    @property
+    def seen(self) -> Snapshot | None:
+        """The places that must stand for it to serve every call of its kind; None: ask `serves`."""
+        ...
 
     def difference(self) -> str | None:
         """What has changed since the program was made; None if nothing that matters."""
@@ -48,43 +57,39 @@ class Variant:
         self.traced = traced
         self.info = info
         self.lowered = lowered
-        self.used = next(_clock)  # when it ran last, in calls of all compiled functions
-        self._run = lowered.executable.run
-        self._returned = traced.results
-        # Inputs from Python lie in arrays of the plan: one call at a time.
-        self._turn = threading.RLock()
-        self._hosts = [(host.source.values, array) for host, array in lowered.hosts]
-        self._commits = [host.source.commit for host, _ in lowered.hosts]
-        self._writes = _writes_of(traced.program) if traced.program.writes else None
+        self.call = _native.PlanCall(
+            lowered.executable,
+            [(array, host.source) for host, array in lowered.hosts],
+            _writes_of(traced.program) if traced.program.writes else None,
+            traced.only,
+            traced.results,
+            self._told,
+            info.uses,
+        )
+
+    def difference(self) -> str | None:
+        """What has changed in Python since the trace; None if nothing that matters."""
+        found = self.traced.difference()
+        self.call.seen = self.traced.seen
+        return found
+
+    def serves(self, tensors: Sequence[Tensor[Any]]) -> bool:
+        """Whether the program holds for a call of its kind with these tensors."""
+        is_served = self.traced.serves(tensors)
+        self.call.seen = self.traced.seen
+        return is_served
 
     def run(self, tensors: Sequence[Tensor[Any]], data: list[Any] | None = None) -> Any:
         """Runs the plan on the tensors of a call of its kind; `data` are theirs if not given."""
-        if data is None:
-            data = [tensor.data for tensor in tensors]
-        if self._writes is not None and self._writes.meet(data):
-            raise self._shared_memory(data)
-        try:
-            results: list[Any] = self._run_hosted(data) if self._hosts else self._run(data)
-        except _native.IndexOutOfRange as error:
-            raise index_error(self.info.name, error) from None
-        except MemoryError:
-            spec = self.traced.program.equations[-1].outputs[0].spec
-            raise out_of_memory(self.info.name, spec) from None
-        if self._writes is not None:
-            self._writes.note(data)
-        self.info.num_calls += 1
-        self.used = next(_clock)
-        return self._returned(tensors, results)
+        return self.call.run(tensors, data)
 
-    def _run_hosted(self, data: list[Any]) -> list[Any]:
-        """Runs the plan with the numbers that Python gives."""
-        with self._turn:
-            for values, array in self._hosts:
-                _native.set_numbers(array, values())
-            results: list[Any] = self._run(data)
-            for commit in self._commits:
-                commit()
-        return results
+    def _told(self, error: BaseException | None, data: list[Any]) -> BaseException:
+        """What to raise for an error of the plan, or for arguments in memory that it writes."""
+        if error is None:
+            return self._shared_memory(data)
+        if isinstance(error, _native.IndexOutOfRange):
+            return index_error(self.info.name, error)
+        return out_of_memory(self.info.name, self.traced.program.equations[-1].outputs[0].spec)
 
     def _shared_memory(self, data: list[Any]) -> TraceError:
         """Tells which argument lies in memory that the function writes."""

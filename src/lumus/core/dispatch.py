@@ -180,6 +180,5 @@ def bind_tensor_class(cls: type[Tensor[Any]]) -> None:
             "find_plan": find_plan,
             "connect": connect,
             "finish": finish,
-            "index_out_of_range": _native.IndexOutOfRange,
         }
     )

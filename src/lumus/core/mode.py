@@ -83,13 +83,11 @@ class Tracer(Interpreter, ABC):
         """The data of an input that Python computes at each call."""
 
     @abstractmethod
-    def guard(
-        self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None] | None = None
-    ) -> Any:
+    def guard(self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None]) -> Any:
         """What `read` returns now; the program holds as long as it returns the same.
 
         `watch` adds the places that it depends on to a snapshot: it is asked again when they
-        change. Without, it is asked at each call.
+        change.
         """
 
     @abstractmethod

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,22 @@ from lumus.ops.create.full import zeros
 
 Parameters = Iterable[Tensor[Float]] | Iterable[Mapping[str, Any]]
 State = dict[str, Any]
+
+
+NumbersMethod = TypeVar("NumbersMethod", bound=Callable[..., tuple[float, ...]])
+
+
+def settles(at: int) -> Callable[[NumbersMethod], NumbersMethod]:
+    """Marks a method `numbers` that, from step `at` on, depends on the options alone.
+
+    A compiled step asks it again when they have changed; others are asked at each step.
+    """
+
+    def marked(numbers: NumbersMethod) -> NumbersMethod:
+        cast("Any", numbers).settles_at = at
+        return numbers
+
+    return marked
 
 
 class Group:
@@ -62,29 +78,6 @@ class RuleOf:
         """Adds the options to a snapshot."""
         snapshot.add_attribute(self._group, "options")
         snapshot.add_items(self._group.options, MAX_OPTIONS)
-
-
-class StepNumbers:
-    """The numbers of each step of a compiled update; counts the steps of the parameters' states."""
-
-    def __init__(self, optimizer: Optimizer, group: Group) -> None:
-        self._optimizer = optimizer
-        self._group = group
-        self.states: list[State] = []
-
-    def is_common(self) -> bool:
-        """Whether the parameters have made as many steps as each other."""
-        return _native.agree(self.states, "step")
-
-    def values(self) -> tuple[float, ...]:
-        """The numbers of the next step."""
-        return self._optimizer.numbers(self.states[0]["step"] + 1, self._group.options)
-
-    def commit(self) -> None:
-        """Counts the step."""
-        step = self.states[0]["step"] + 1
-        for state in self.states:
-            state["step"] = step
 
 
 class Optimizer(ABC):
@@ -230,7 +223,7 @@ class Optimizer(ABC):
             lambda: self._loaded,
             lambda snapshot: snapshot.add_attribute(self, "_loaded"),
         )
-        sources: dict[Any, tuple[StepNumbers, tuple[Tensor[Float], ...]]] = {}
+        sources: dict[Any, tuple[_native.StepNumbers, tuple[Tensor[Float], ...]]] = {}
         for place, group, parameter in due:
             state = self.state.setdefault(place, {"step": 0})
             key = (id(group), state["step"], _state_dtype(parameter), parameter.device)
@@ -238,17 +231,18 @@ class Optimizer(ABC):
                 rule = RuleOf(self, group)
                 tracer.guard(f"{name}: rule", rule, rule.watch)
                 sources[key] = self._source(group, parameter)
-                tracer.guard(f"{name}: as many steps for each", sources[key][0].is_common)
             source, operands = sources[key]
             source.states.append(state)
             self._update(group, parameter, state, grads.take(parameter), operands)
 
     def _source(
         self, group: Group, parameter: Tensor[Float]
-    ) -> tuple[StepNumbers, tuple[Tensor[Float], ...]]:
+    ) -> tuple[_native.StepNumbers, tuple[Tensor[Float], ...]]:
         tracer = MODE.get().tracer
         assert tracer is not None
-        source = StepNumbers(self, group)
+        source = _native.StepNumbers(self, group)  # counts the steps in the parameters' states
+        what = f"{type(self).__name__}.step: as many steps for each"
+        tracer.guard(what, source.agree, source.watch)
         count = len(self.numbers(1, group.options))
         spec = spec_of((count,), _state_dtype(parameter), parameter.device)
         numbers: Tensor[Float] = new_tensor(tracer.host(source, spec), spec)

@@ -8,7 +8,7 @@ from typing import Any
 
 from lumus.core.scalar.expressions import Expression, expression
 from lumus.errors import ArgumentError
-from lumus.optim.optimizer import Optimizer, Parameters, check_number
+from lumus.optim.optimizer import Optimizer, Parameters, check_number, settles
 
 
 @lru_cache(maxsize=64)
@@ -84,6 +84,7 @@ class SGD(Optimizer):
             return _plain(decay)
         return _with_momentum(decay, momentum, bool(options["nesterov"]))
 
+    @settles(at=2)
     def numbers(self, step: int, options: Mapping[str, Any]) -> tuple[float, ...]:
         lr = float(options["lr"])
         if options["momentum"] == 0:

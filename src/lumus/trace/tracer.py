@@ -25,12 +25,12 @@ from lumus.trace.value import Buffer, Link, Value, layout_of, view_layouts
 
 @frozen
 class Guard:
-    """What a program depends on: how it is read, what it was, and where it lies if known."""
+    """What a program depends on: how it is read, what it was, and where it lies."""
 
     what: str
     read: Callable[[], Any]
     value: Any
-    watch: Callable[[Snapshot], None] | None
+    watch: Callable[[Snapshot], None]
 
     def told(self, now: Any) -> str:
         """That it is another now, in words."""
@@ -119,9 +119,7 @@ class ProgramTracer(Tracer):
         self.hosts.append(HostInput(var, source))
         return Value(self, Buffer(var), spec, layout_of(spec.shape))
 
-    def guard(
-        self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None] | None = None
-    ) -> Any:
+    def guard(self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None]) -> Any:
         """Notes that the program holds as long as `read` returns what it returns now."""
         value = read()
         self.guards.append(Guard(what, read, value, watch))

@@ -1,0 +1,18 @@
+// Python exceptions that native code names or makes. For binding sources only.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace lumus {
+
+// Raised with (value, bound, position, axis): the index as it was given, the length of the axis,
+// where in the index array it stands, and which axis it indexes.
+extern PyObject* index_out_of_range;
+
+// Within a handler: sets the Python error that nanobind makes of the exception that is handled.
+inline void set_python_error() {
+  static PyObject* const rethrow = nanobind::cpp_function([] { throw; }).release().ptr();
+  Py_XDECREF(PyObject_CallNoArgs(rethrow));
+}
+
+}  // namespace lumus
