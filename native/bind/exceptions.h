@@ -9,6 +9,9 @@ namespace lumus {
 // where in the index array it stands, and which axis it indexes.
 extern PyObject* index_out_of_range;
 
+// Raised when a callback of an executable runs that executable.
+extern PyObject* called_within;
+
 // Within a handler: sets the Python error that nanobind makes of the exception that is handled.
 inline void set_python_error() {
   static PyObject* const rethrow = nanobind::cpp_function([] { throw; }).release().ptr();

@@ -11,12 +11,15 @@
 #include <string_view>
 
 #include "bind/conversion.h"
+#include "bind/exceptions.h"
 #include "bind/release.h"
 #include "runtime/copies.h"
 
 namespace nb = nanobind;
 
 namespace lumus {
+
+PyObject* called_within = nullptr;
 namespace {
 
 // ---------------------------------------------------------------------------------- description
@@ -172,7 +175,8 @@ void BoundExecutable::clear() {
 BoundExecutable::Turn::Turn(BoundExecutable* of) : of_(of), lock_(of->mutex_, std::defer_lock) {
   if (of->is_cleared_) throw std::runtime_error("executable: it was taken apart already");
   if (of->owner_ == std::this_thread::get_id()) {
-    throw std::runtime_error("executable: called from within its own callback");
+    PyErr_SetString(called_within, "executable: called from within its own callback");
+    throw nb::python_error();
   }
   if (!lock_.try_lock()) {
     const ReleasedLock unlocked;
@@ -434,6 +438,10 @@ PyType_Slot executable_slots[] = {
 
 void bind_executor(nb::module_& m) {
   using Bound = lumus::BoundExecutable;
+  lumus::called_within =
+      PyErr_NewExceptionWithDoc("lumus._native.CalledWithin", "an executable, by its own callback",
+                                PyExc_RuntimeError, nullptr);
+  m.attr("CalledWithin") = nb::borrow(lumus::called_within);
   nb::class_<lumus::Arena>(m, "Arena", nb::is_final())
       .def(nb::init<>())
       .def_prop_ro("nbytes", &lumus::Arena::nbytes);

@@ -70,7 +70,9 @@ nb::object PlanCall::run(nb::object tensors, nb::object data) {
   } catch (...) {
     set_python_error();
     const nb::python_error error;
-    if (!error.matches(PyExc_MemoryError) && !error.matches(index_out_of_range)) throw error;
+    const bool is_told = error.matches(PyExc_MemoryError) || error.matches(index_out_of_range) ||
+                         error.matches(called_within);
+    if (!is_told) throw error;
     raise_told(error.value(), tensors, data);
   }
   if (!computed.is_valid()) raise_told(nb::none(), tensors, data);

@@ -353,6 +353,9 @@ def pieces_step(axis: int, sizes: tuple[int, ...], keeps_axis: bool, /) -> Step:
 
 # ------------------------------------------------------------------------------------ indexing
 
+class CalledWithin(RuntimeError):  # noqa: N818  Named for what happened.
+    """An executable that its own callback runs."""
+
 class IndexOutOfRange(IndexError):  # noqa: N818  Named for what happened.
     args: tuple[int, int, tuple[int, ...], int]  # value, bound, position, axis
 

@@ -207,6 +207,27 @@ def test_a_check_of_values_belongs_around_the_call() -> None:
         logarithm(lm.tensor([-1.0]))
 
 
+def test_a_call_from_within_its_own_callback_is_told_and_changes_nothing() -> None:
+    x = lm.tensor([1.0, 2.0])
+    state = {"calls_itself": False}
+
+    @lm.custom_op
+    def twice(x: Any) -> Any:
+        return step(x) if state["calls_itself"] else x * 2
+
+    @lm.compile
+    def step(x: Any) -> Any:
+        return twice(x + 1)
+
+    assert step(x).tolist() == [4.0, 6.0]
+    state["calls_itself"] = True
+    with pytest.raises(lm.errors.TraceError, match="called from within itself") as caught:
+        step(x)
+    assert "step.function" in str(caught.value)
+    state["calls_itself"] = False
+    assert step(x).tolist() == [4.0, 6.0]
+
+
 def test_what_a_custom_op_keeps_stays_as_it_was() -> None:
     kept: list[Any] = []
 

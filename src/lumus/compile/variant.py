@@ -89,6 +89,13 @@ class Variant:
             return self._shared_memory(data)
         if isinstance(error, _native.IndexOutOfRange):
             return index_error(self.info.name, error)
+        if isinstance(error, _native.CalledWithin):
+            name = self.info.name
+            return TraceError(
+                f"compile: {name} is called from within itself: Python code that its plan calls "
+                f"back, such as an op of your own, called {name} again",
+                hint=f"call {name}.function there, or compile what both need by itself",
+            )
         return out_of_memory(self.info.name, self.traced.program.equations[-1].outputs[0].spec)
 
     def _shared_memory(self, data: list[Any]) -> TraceError:
