@@ -197,3 +197,15 @@ def test_a_view_after_a_write_into_memory_that_is_not_dense(
         made = compiled() if is_outside else compiled(given)
         assert made.tolist() == step(plain).tolist()
         assert given.tolist() == plain.tolist()
+
+
+def test_what_a_callback_gives_is_written_and_read_on() -> None:
+    inverse = lm.zeros((2, 2))
+
+    def invert(x: Any) -> Any:
+        inverse.copy_(lm.linalg.inv(x))
+        return inverse * 2.0
+
+    x = lm.tensor([[2.0, 0.0], [0.0, 4.0]])
+    assert lm.compile(invert)(x).tolist() == [[1.0, 0.0], [0.0, 0.5]]
+    assert inverse.tolist() == [[0.5, 0.0], [0.0, 0.25]]

@@ -122,6 +122,7 @@ class _Lowering:
         self.first: list[int] = []
         self.bytes: list[int] = []
         self.wanted = set(program.outputs)
+        self.written = {write.value for write in program.writes}
 
     def lowered(self, arena: _native.Arena) -> Lowered:
         program = self.program
@@ -265,12 +266,17 @@ class _Lowering:
         return slot
 
     def _dying(self, at: int) -> list[int]:
-        """Slots that callbacks have set and nobody needs after equation `at`."""
+        """Slots that callbacks have set and nobody needs after equation `at`.
+
+        What is written to a tensor is needed at the end.
+        """
         read = dict.fromkeys(self.program.equations[at].inputs)
         return [
             self.places[var].slot
             for var in read
-            if self.places[var].layout is None and self.known.last_read[var] == at
+            if self.places[var].layout is None
+            and self.known.last_read[var] == at
+            and var not in self.written
         ]
 
     def _copy_writes(self) -> None:
