@@ -30,6 +30,10 @@ nb::object space_of_class(PyObject* cls) {
 #endif
 }
 
+void check_function(nb::handle function) {
+  if (!PyFunction_Check(function.ptr())) throw nb::type_error("a function was expected");
+}
+
 // What stands in a place that has one object, borrowed from its owner; null where there is nothing.
 // False where it cannot be known.
 bool look_up(PyObject* space, PyObject* name, PyObject** value) {
@@ -50,6 +54,13 @@ bool read_one(const Place& place, PyObject** value) {
       return true;
     case PlaceKind::item:
       return look_up(owner, place.name.ptr(), value);
+    case PlaceKind::code:
+      *value = PyFunction_GetCode(owner);
+      return true;
+    case PlaceKind::ancestry:
+      *value =
+          (PyType_Check(owner) ? reinterpret_cast<PyTypeObject*>(owner) : Py_TYPE(owner))->tp_mro;
+      return true;
     case PlaceKind::defaults:
       *value = PyFunction_GetDefaults(owner);
       return true;
@@ -185,8 +196,15 @@ void Snapshot::add_cell(nb::object cell) {
   add({PlaceKind::cell, std::move(cell)});
 }
 
+void Snapshot::add_code(nb::object function) {
+  check_function(function);
+  add({PlaceKind::code, std::move(function)});
+}
+
+void Snapshot::add_ancestry(nb::object owner) { add({PlaceKind::ancestry, std::move(owner)}); }
+
 void Snapshot::add_defaults(nb::object function, bool by_keyword) {
-  if (!PyFunction_Check(function.ptr())) throw nb::type_error("a function was expected");
+  check_function(function);
   add({by_keyword ? PlaceKind::keyword_defaults : PlaceKind::defaults, std::move(function)});
 }
 
@@ -262,6 +280,8 @@ void bind_snapshot(nb::module_& m) {
       .def("add_attribute", &Snapshot::add_attribute)
       .def("add_item", &Snapshot::add_item)
       .def("add_cell", &Snapshot::add_cell)
+      .def("add_code", &Snapshot::add_code)
+      .def("add_ancestry", &Snapshot::add_ancestry)
       .def("add_defaults", &Snapshot::add_defaults)
       .def("add_items", &Snapshot::add_items)
       .def("add_agreement", &Snapshot::add_agreement)

@@ -21,8 +21,10 @@ enum class PlaceKind : std::uint8_t {
   item,
   cell,
   items,
+  code,
   defaults,
   keyword_defaults,
+  ancestry,
   agreement
 };
 
@@ -42,6 +44,9 @@ class Snapshot {
   void add_attribute(nb::object owner, nb::str name);
   void add_item(nb::dict owner, nb::object key);
   void add_cell(nb::object cell);
+  void add_code(nb::object function);
+  // The class of an object and what it inherits from; of a class those of itself.
+  void add_ancestry(nb::object owner);
   void add_defaults(nb::object function, bool by_keyword);
   void add_items(nb::object container, Py_ssize_t limit);
   void add_agreement(nb::list dicts, nb::str key);

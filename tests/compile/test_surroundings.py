@@ -71,23 +71,6 @@ def test_attributes_of_plain_objects_and_nested_functions() -> None:
     assert "self.layer" in reasons(compiled)[2]
 
 
-def test_what_the_function_itself_sets_when_traced_is_no_change() -> None:
-    class Counter:
-        count = 0
-
-        def __init__(self) -> None:
-            self.seen = 0
-
-        def step(self, x: Any) -> Any:
-            self.seen += 1
-            return x + float(self.seen)
-
-    counter = Counter()
-    compiled = lm.compile(counter.step)
-    assert [compiled(lm.zeros(())).item() for _ in range(3)] == [1.0, 1.0, 1.0]
-    assert counter.seen == 1
-
-
 def test_settings_of_modules() -> None:
     model = lm.nn.Sequential(lm.nn.Linear(2, 2), lm.nn.LeakyReLU(0.1))
     compiled = lm.compile(model)
@@ -278,6 +261,59 @@ def test_a_global_is_no_attribute_of_the_same_name(monkeypatch: Any) -> None:
         monkeypatch.setitem(globals(), "T", place)
         compiled(lm.ones((1, 2)))
     assert len(reasons(compiled)) == 1
+
+
+def test_code_that_was_replaced_is_noticed() -> None:
+    def helper(x: Any) -> Any:
+        return x * 2.0
+
+    def own(x: Any) -> Any:
+        return helper(x)
+
+    compiled, x = lm.compile(own), lm.ones((1,))
+    assert compiled(x).item() == 2.0
+    helper.__code__ = (lambda x: x + 100.0).__code__
+    assert compiled(x).item() == 101.0
+    assert reasons(compiled)[1] == "helper: code: another code -> another code"
+    own.__code__ = (lambda x: x - 1.0).__code__.replace(co_freevars=("helper",))
+    assert compiled(x).item() == 0.0
+
+
+def test_another_class_or_base_is_noticed() -> None:
+    class Double:
+        def go(self, x: Any) -> Any:
+            return x * 2.0
+
+    class Treble:
+        def go(self, x: Any) -> Any:
+            return x * 3.0
+
+    class Own(Double):
+        pass
+
+    one, x = Own(), lm.ones((1,))
+    compiled = lm.compile(lambda x: one.go(x))
+    of_argument = lm.compile(lambda x, given: given.go(x))
+    assert compiled(x).item() == of_argument(x, one).item() == 2.0
+    Own.__bases__ = (Treble,)
+    assert compiled(x).item() == of_argument(x, one).item() == 3.0
+    assert reasons(compiled)[1] == "one: classes: another tuple -> another tuple"
+    one.__class__ = Double  # type: ignore[assignment]
+    assert compiled(x).item() == of_argument(x, one).item() == 2.0
+
+
+def test_an_attribute_that_raises_does_not_stop_the_look() -> None:
+    class Odd:
+        factor = 2.0
+
+        def __getattr__(self, name: str) -> Any:
+            raise KeyError(name)
+
+    odd = Odd()
+    compiled = lm.compile(lambda x: x * odd.factor)
+    assert compiled(lm.ones((1,))).item() == 2.0
+    Odd.factor = 3.0
+    assert compiled(lm.ones((1,))).item() == 3.0
 
 
 def test_defaults_that_were_replaced_are_noticed() -> None:

@@ -110,6 +110,38 @@ def test_defaults_of_functions() -> None:
         Snapshot().add_defaults([1], False)  # type: ignore[arg-type]
 
 
+def test_code_of_functions() -> None:
+    def function() -> int:
+        return 1
+
+    def other() -> int:
+        return 2
+
+    check_place(lambda one: one.add_code(function), lambda: setattr(function, *code_of(other)))
+    with pytest.raises(TypeError, match="a function"):
+        Snapshot().add_code([1])  # type: ignore[arg-type]
+
+
+def code_of(function: Callable[[], int]) -> tuple[str, Any]:
+    return "__code__", function.__code__
+
+
+def test_classes_of_objects_and_what_they_inherit_from() -> None:
+    first, second = type("First", (), {}), type("Second", (), {})
+    middle = type("Middle", (first,), {})
+    last, other = type("Last", (middle,), {}), type("Other", (), {})
+    one = last()
+    check_place(lambda place: place.add_ancestry(one), lambda: setattr(one, "__class__", other))
+    one.__class__ = last
+    for owner in (one, last):
+        middle.__bases__ = (first,)
+
+        def replace() -> None:
+            middle.__bases__ = (second,)
+
+        check_place(lambda place, owner=owner: place.add_ancestry(owner), replace)
+
+
 def test_all_items_of_lists_and_dicts() -> None:
     listed, named = [[1], [2]], {"a": [1], "b": [2]}
     check_place(lambda one: one.add_items(listed, 9), lambda: listed.append([3]))

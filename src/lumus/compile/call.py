@@ -69,25 +69,55 @@ class Call:
 
         return put_together(self.tree, next_tensor)
 
-    def statics(self) -> Iterator[Any]:
-        """The values that are no tensors."""
-        pending: list[Tree] = [self.tree]
-        for one in pending:
-            if isinstance(one, Branch):
-                pending.extend(one.items)
-            elif isinstance(one, StaticLeaf):
-                yield one.value
+    def containers(self, args: Any) -> Iterator[tuple[str, Any]]:
+        """(name, container) of the lists and dicts in arguments of this form."""
+        positional, named = args
+        pending: list[tuple[str, Any]] = [
+            *zip(self._names(), positional, strict=False),
+            *named.items(),
+        ]
+        for path, one in pending:
+            if isinstance(one, list | dict):
+                yield path, one
+            if isinstance(one, dict):
+                pending.extend((f"{path}[{key!r}]", item) for key, item in one.items())
+            elif isinstance(one, list | tuple):
+                pending.extend((f"{path}[{at}]", item) for at, item in enumerate(one))
+
+    def statics(self) -> list[tuple[str, Any]]:
+        """(name, value) of those that are no tensors."""
+        return [
+            (label, one.value) for label, one in self._labelled() if isinstance(one, StaticLeaf)
+        ]
 
     def labels(self) -> list[str]:
         """A name for each tensor, by the function's parameters: ``x``, ``batch['ids']``."""
-        names = _parameters(self.function)
-        args, kwargs = self.tree.items
-        found: list[str] = []
-        for at, item in enumerate(args.items):
-            _label(item, names[at] if at < len(names) else f"args[{at}]", found)
-        for key, item in zip(kwargs.keys, kwargs.items, strict=True):
-            _label(item, key, found)
+        found = [label for label, one in self._labelled() if not isinstance(one, StaticLeaf)]
         return [one for at, one in enumerate(found) if at not in self.leaves]
+
+    def _names(self) -> Iterator[str]:
+        """Those of positional arguments, without end."""
+        names = _parameters(self.function)
+        yield from names
+        for at in itertools.count(len(names)):
+            yield f"args[{at}]"
+
+    def _labelled(self) -> Iterator[tuple[str, Tree]]:
+        """(name, leaf) of tensors and other values, from left to right."""
+        args, kwargs = self.tree.items
+        pending = [
+            *zip(self._names(), args.items, strict=False),
+            *zip(kwargs.keys, kwargs.items, strict=True),
+        ]
+        pending.reverse()
+        while pending:
+            path, one = pending.pop()
+            if isinstance(one, Branch):
+                keys = one.keys or range(len(one.items))
+                paths = [f"{path}[{key!r}]" for key in keys]
+                pending.extend(reversed(list(zip(paths, one.items, strict=True))))
+            else:
+                yield path, one
 
     def signature(self) -> tuple[str, ...]:
         """Each tensor's name and spec."""
@@ -142,15 +172,3 @@ def has_parameter(function: Any, label: str) -> bool:
     if code is None or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return True
     return label.partition("[")[0] in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-def _label(tree: Tree, name: str, found: list[str]) -> None:
-    pending: list[tuple[str, Tree]] = [(name, tree)]
-    while pending:
-        path, one = pending.pop()
-        if isinstance(one, Branch):
-            keys = one.keys or range(len(one.items))
-            paths = [f"{path}[{key!r}]" for key in keys]
-            pending.extend(reversed(list(zip(paths, one.items, strict=True))))
-        elif not isinstance(one, StaticLeaf):
-            found.append(path)

@@ -13,6 +13,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from lumus import _native
+from lumus.compile.assigned import refused
 from lumus.compile.call import Call, has_parameter
 from lumus.compile.files import write_program
 from lumus.compile.freeze import Copies
@@ -183,7 +184,7 @@ class CompiledFunction(_native.Called, Generic[P, R]):
                 "numbers that change as tensors, or raise max_variants",
             )
         start = time.perf_counter()
-        traced = trace(call, self.name)
+        traced = self._traced(call)
         middle = time.perf_counter()
         program = self._optimised(traced.program)
         strides = {
@@ -202,6 +203,23 @@ class CompiledFunction(_native.Called, Generic[P, R]):
         self._variants.setdefault(call.key, []).append(variant)
         self._infos.append(info)
         return variant
+
+    def _traced(self, call: Call) -> Traced:
+        """The trace of a call; raises TraceError for one that would assign in Python each time."""
+        traced = trace(call, self.name)
+        if traced.assigned:
+            for one in traced.assigned:
+                one.redo()
+            try:
+                again = trace(call, self.name)
+            finally:
+                for one in traced.assigned:
+                    one.undo()
+            if again.assigned:
+                name = again.assigned[0].what
+                told = next((one for one in traced.assigned if one.what == name), again.assigned[0])
+                raise refused(self.name, told, again.surroundings.codes())
+        return traced
 
     def _reason(self, call: Call, known: list[Variant]) -> str:
         """What differs from the variant before."""

@@ -156,6 +156,7 @@ class _Form:
 
     only = None  # what a result is cut from depends on the arguments
     seen = None
+    assigned = ()
 
     def __init__(self, saved: SavedProgram) -> None:
         self.program = saved.program

@@ -17,116 +17,58 @@ from functools import lru_cache, partial
 from operator import is_
 from pathlib import Path
 from types import (
-    CellType,
     CodeType,
     FunctionType,
-    MemberDescriptorType,
     MethodType,
     ModuleType,
 )
 from typing import Any, TypeGuard, cast
 
 from lumus.autograd.custom_call import CustomOp
-from lumus.core.frozen import frozen
+from lumus.compile.assigned import Assignment, Before
+from lumus.compile.places import (
+    GONE,
+    LARGE,
+    NUMBERS,
+    Ancestry,
+    Attribute,
+    Cell,
+    Code,
+    Defaults,
+    Global,
+    Place,
+    is_slot,
+    items_of,
+    same,
+    told,
+)
 from lumus.core.site import INTERNAL_PREFIXES
 from lumus.core.tensor import Tensor
 from lumus.core.watch import CHANGES, Holder, Snapshot
 
-_NUMBERS = (bool, int, float, str, type(None))
-_GONE = object()
 # Methods that code calls without naming them.
 _CALLED_BY_SYNTAX = frozenset(f"__{name}__" for name in (
     "call", "get", "getattr", "getitem", "iter", "next", "len", "contains", "bool", "float", "int",
     "index", "enter", "exit", "neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv",
-    "rtruediv", "pow", "matmul", "eq", "lt", "le", "gt", "ge",
+    "rtruediv", "pow", "matmul", "eq", "lt", "le", "gt", "ge", "iadd", "isub", "imul", "setitem",
+    "delitem", "setattr",
 ))  # fmt: skip
-_LARGE = 1000
-_LONGEST = 40  # characters of a value that is told
 _STANDARD_LIBRARY = str(Path(os.__file__).parent)
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-
-
-@frozen
-class Cell:
-    """An enclosed name."""
-
-    cell: CellType
-
-    def read(self) -> Any:
-        """What it means now."""
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return _GONE
-
-    def watch(self, snapshot: Snapshot) -> None:
-        """Adds the place to a snapshot."""
-        snapshot.add_cell(self.cell)
-
-
-@frozen
-class Global:
-    """A name of a module."""
-
-    scope: dict[str, Any]
-    name: str
-
-    def read(self) -> Any:
-        """What it means now."""
-        return self.scope.get(self.name, _GONE)
-
-    def watch(self, snapshot: Snapshot) -> None:
-        """Adds the place to a snapshot."""
-        snapshot.add_item(self.scope, self.name)
-
-
-@frozen
-class Attribute:
-    """An attribute in the dict of an object or class, or in a slot of an object."""
-
-    owner: Any
-    name: str
-
-    def read(self) -> Any:
-        """What it means now."""
-        if _is_slot(self.owner, self.name):
-            return getattr(self.owner, self.name, _GONE)
-        return vars(self.owner).get(self.name, _GONE)
-
-    def watch(self, snapshot: Snapshot) -> None:
-        """Adds the place to a snapshot."""
-        snapshot.add_attribute(self.owner, self.name)
-
-
-@frozen
-class Defaults:
-    """What parameters of a function mean where none is given; of those by keyword alone, or not."""
-
-    function: Any
-    by_keyword: bool
-
-    def read(self) -> Any:
-        """What they mean now."""
-        return self.function.__kwdefaults__ if self.by_keyword else self.function.__defaults__
-
-    def watch(self, snapshot: Snapshot) -> None:
-        """Adds the place to a snapshot."""
-        snapshot.add_defaults(self.function, self.by_keyword)
-
-
-Place = Cell | Global | Attribute | Defaults
 
 
 class Surroundings:
     """The names that a function reads, with what they meant when it was traced."""
 
-    def __init__(self, function: Callable[..., Any], arguments: Iterator[Any]) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: list[tuple[str, Any]]) -> None:
         self._names: list[tuple[str, Place, Any]] = []
         self._holders: list[tuple[str, Holder]] = []
         self._holds: list[tuple[str, Any]] = []
         self._containers: list[tuple[str, Any, list[Any]]] = []
         self._objects: dict[int, tuple[str, Any]] = {}  # whose attributes the code may read
         self._asked: set[tuple[int, str]] = set()
+        self._codes: list[CodeType] = []
+        self._descended: set[int] = set()  # whose classes are watched
         self._code_names: set[str] = set()
         self._attributes: set[tuple[int, str]] = set()
         self._changes = CHANGES.count
@@ -150,10 +92,37 @@ class Surroundings:
         values = [*[value for _, _, value in self._names], *[one for _, one in self._contents()]]
         return [one for one in values if isinstance(one, Tensor)]
 
-    def settle(self) -> None:
-        """Remembers what names and holders mean now, when the trace is done."""
+    def codes(self) -> list[CodeType]:
+        """The code that the function leads to."""
+        return self._codes
+
+    def before(self) -> Before:
+        """What stands now where the function may assign."""
+        before = Before(self._names)
+        for name, container, _ in self._containers:
+            before.add_container(name, container)
+        for name, holder in self._holders:
+            for path, part in type(holder).assignable_parts(holder):
+                if isinstance(part, dict):
+                    before.add_container(_joined(name, path), part, is_input=True)
+                else:
+                    before.add_object(_joined(name, path), part, None)
+        named = frozenset(self._code_names)
+        for name, value in self._objects.values():
+            if not isinstance(value, type | ModuleType) and hasattr(value, "__dict__"):
+                before.add_object(name, value, named)
+        return before
+
+    def settle(self, assigned: Iterable[Assignment]) -> None:
+        """Remembers what names and holders mean now, when the trace is done and put back.
+
+        Attributes that it has assigned may have been made by it: that they were not there counts.
+        """
+        for one in assigned:
+            if one.place is not None:
+                self._names.append((one.what, one.place, None))
         self._names = [(name, place, place.read()) for name, place, _ in self._names]
-        self._containers = [(name, one, _items(one)) for name, one, _ in self._containers]
+        self._containers = [(name, one, items_of(one)) for name, one, _ in self._containers]
         self._changes = CHANGES.count
         self._holds = list(self._contents())
 
@@ -162,20 +131,20 @@ class Surroundings:
         for _, place, _ in self._names:
             place.watch(snapshot)
         for _, container, _ in self._containers:
-            snapshot.add_items(container, _LARGE)
+            snapshot.add_items(container, LARGE)
         snapshot.add_attribute(CHANGES, "count")
 
     def difference(self) -> str | None:
         """What has changed since, in words; None if nothing has."""
         for name, place, value in self._names:
             now = place.read()
-            if now is not value and not _same(now, value):
-                return f"{name}: {_told(value)} -> {_told(now)}"
+            if now is not value and not same(now, value):
+                return f"{name}: {told(value)} -> {told(now)}"
         for name, container, items in self._containers:
-            now = _items(container)
+            now = items_of(container)
             if len(now) != len(items):
                 return f"{name}: {len(items)} -> {len(now)} items"
-            if not all(map(is_, now, items)) and not all(map(_same, now, items)):
+            if not all(map(is_, now, items)) and not all(map(same, now, items)):
                 return f"{name}: other items"
         changes = CHANGES.count
         if changes == self._changes:
@@ -186,21 +155,20 @@ class Surroundings:
         for (name, value), (new_name, now) in zip(self._holds, held, strict=True):
             if name != new_name:
                 return f"attribute {name} -> {new_name}"
-            if now is not value and not _same(now, value):
-                return f"{name}: {_told(value)} -> {_told(now)}"
+            if now is not value and not same(now, value):
+                return f"{name}: {told(value)} -> {told(now)}"
         self._changes = changes
         return None
 
     def _contents(self) -> Iterator[tuple[str, Any]]:
         for label, holder in self._holders:
-            for name, value in holder.watched():
-                yield (f"{label}.{name}" if label else name), value
+            for name, value in type(holder).watched(holder):
+                yield _joined(label, name), value
 
-    def _look(self, function: Callable[..., Any], arguments: Iterator[Any]) -> None:
+    def _look(self, function: Callable[..., Any], arguments: list[tuple[str, Any]]) -> None:
         """Follows names, closures, methods, containers and the attributes that the code names."""
         seen: set[int] = set()
-        pending: list[tuple[str, Any]] = [("", function)]
-        pending.extend(("", one) for one in arguments)
+        pending: list[tuple[str, Any]] = [("", function), *arguments]
         while pending:
             name, value = pending.pop()
             if id(value) not in seen:
@@ -211,7 +179,7 @@ class Surroundings:
 
     def _led_to(self, name: str, value: Any) -> Iterable[tuple[str, Any]]:
         """What a value leads to; what is to be watched of it is noted."""
-        if isinstance(value, (Tensor, CustomOp, *_NUMBERS)):
+        if isinstance(value, (Tensor, CustomOp, *NUMBERS)):
             return ()  # the Python of a custom op runs at each call
         if isinstance(value, ModuleType):
             return self._later(name, value) if _is_users(value) else ()
@@ -234,8 +202,9 @@ class Surroundings:
             return [(f"{name}[{key!r}]", one) for key, one in value.items()]
         if isinstance(value, partial):
             return [(name, value.func), (name, value.args), (name, value.keywords)]
-        if not isinstance(value, type) and hasattr(value, "__wrapped__"):
-            return [(name, cast("Any", value).__wrapped__)]
+        wrapped = None if isinstance(value, type) else _attribute_of(value, "__wrapped__")
+        if wrapped is not None:
+            return [(name, wrapped)]
         if isinstance(value, property):
             return [("", value.fget)]
         if isinstance(value, type):  # which the code may make objects of
@@ -250,18 +219,24 @@ class Surroundings:
 
     def _of_holder(self, name: str, holder: Holder) -> Iterator[tuple[str, Any]]:
         self._holders.append((name, holder))
-        for label, one in [("", holder), *holder.watched()]:
+        for label, one in [("", holder), *type(holder).watched(holder)]:
             if _is_holder(one):  # its code is that of its class
                 self._later(name, type(one))
                 yield from self._attribute(name, type(one), "forward", is_called=True)
             else:
-                yield f"{name}.{label}", one
+                yield _joined(name, label), one
 
     def _of_objects(self) -> Iterator[tuple[str, Any]]:
         """The attributes of plain objects that the code may read, and their methods, each once."""
         names = self._code_names | _CALLED_BY_SYNTAX
         for place, (name, value) in self._objects.items():
-            for attribute in sorted(names & _attributes_of(value)):
+            named = names & _attributes_of(value)
+            cls = value if isinstance(value, type) else type(value)
+            if named and place not in self._descended and _is_of_user(cls.__module__):
+                self._descended.add(place)
+                ancestry = Ancestry(value)
+                self._names.append((f"{name}: classes", ancestry, ancestry.read()))
+            for attribute in sorted(named):
                 if (place, attribute) not in self._asked:
                     self._asked.add((place, attribute))
                     yield from self._attribute(name, value, attribute)
@@ -274,11 +249,11 @@ class Surroundings:
         Classes of installed packages stay what they are, unless the attribute `is_called`.
         """
         spaces = list(value.__mro__ if isinstance(value, type) else type(value).__mro__)
-        has_own = hasattr(value, "__dict__") or _is_slot(value, attribute)
+        has_own = hasattr(value, "__dict__") or is_slot(value, attribute)
         if has_own and not isinstance(value, type) and attribute not in _CALLED_BY_SYNTAX:
             spaces.insert(0, value)
         places = [Attribute(space, attribute) for space in spaces]
-        has = [place.read() is not _GONE for place in places]
+        has = [place.read() is not GONE for place in places]
         if True not in has:
             return
         for place in places[: has.index(True) + 1]:
@@ -296,14 +271,19 @@ class Surroundings:
         ):
             yield from self._name(name, Cell(cell))
         scope = function.__globals__
-        for code in _codes_of(function.__code__):
+        codes = _codes_of(function.__code__)
+        self._codes.extend(codes)
+        for code in codes:
             self._code_names.update(code.co_names)
             for name in _named_in(code, "IMPORT_NAME"):
                 yield name, sys.modules.get(name)
-            for name in _named_in(code, "LOAD_GLOBAL", "LOAD_NAME"):
-                if name in scope and (id(scope), name) not in self._attributes:
+            stored = _named_in(code, "STORE_GLOBAL", "DELETE_GLOBAL")
+            for name in [*_named_in(code, "LOAD_GLOBAL", "LOAD_NAME"), *stored]:
+                is_there = name in scope or name in stored
+                if is_there and (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
                     yield from self._name(name, Global(scope, name))
+        yield from self._name(f"{function.__name__}: code", Code(function))
         label, code = f"{function.__name__}: defaults", function.__code__
         if code.co_argcount:
             yield from self._name(label, Defaults(function, by_keyword=False))
@@ -319,8 +299,12 @@ class Surroundings:
     def _watch(self, name: str, container: Any) -> tuple[()]:
         """Remembers a container; a tuple cannot change."""
         if not isinstance(container, tuple):
-            self._containers.append((name, container, _items(container)))
+            self._containers.append((name, container, items_of(container)))
         return ()
+
+
+def _joined(name: str, attribute: str) -> str:
+    return ".".join(filter(None, (name, attribute)))
 
 
 def _codes_of(code: CodeType) -> list[CodeType]:
@@ -341,29 +325,23 @@ def _named_in(code: CodeType, *instructions: str) -> list[str]:
 def _attributes_of(value: Any) -> set[str]:
     """The names of an object's attributes, those of its classes included."""
     classes = value.__mro__ if isinstance(value, type) else type(value).__mro__
-    return set(getattr(value, "__dict__", ())).union(*map(vars, classes))
+    return set(_attribute_of(value, "__dict__") or ()).union(*map(vars, classes))
 
 
-def _is_slot(value: Any, name: str) -> bool:
-    """Whether an object has a slot of that name."""
-    if isinstance(value, type):
-        return False
-    return isinstance(getattr(type(value), name, None), MemberDescriptorType)
+def _attribute_of(value: Any, name: str) -> Any:
+    """An attribute, None if there is none; a `__getattr__` of a user may raise what it likes."""
+    try:
+        return getattr(value, name, None)
+    except Exception:
+        return None
 
 
 def _has_attributes(value: Any) -> bool:
     """Whether a user's object may have attributes of its own, in a dict or slots."""
-    if hasattr(value, "__dict__"):
+    if _attribute_of(value, "__dict__") is not None:
         return True
     is_ours = type(value).__module__.partition(".")[0] == "lumus"
     return not is_ours and any("__slots__" in vars(cls) for cls in type(value).__mro__)
-
-
-def _items(container: Any) -> list[Any]:
-    """What a container holds, keys included; the length of one that would take long."""
-    if len(container) > _LARGE:
-        return [len(container)]
-    return [*container, *container.values()] if isinstance(container, dict) else list(container)
 
 
 def _is_holder(value: Any) -> TypeGuard[Holder]:
@@ -383,20 +361,3 @@ def _is_users(module: ModuleType) -> bool:
         return not hasattr(module, "__spec__") or module.__spec__ is None
     is_installed = any(part in file for part in _INSTALLED)
     return not is_installed and not file.startswith((*INTERNAL_PREFIXES, _STANDARD_LIBRARY))
-
-
-def _same(now: Any, value: Any) -> bool:
-    if now.__class__ is not value.__class__:
-        return False
-    if isinstance(value, tuple):
-        return len(now) == len(value) and all(map(_same, now, value))
-    return now is value or (isinstance(value, _NUMBERS) and repr(now) == repr(value))
-
-
-def _told(value: Any) -> str:
-    if isinstance(value, _NUMBERS):
-        text = repr(value)
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    if value is _GONE:
-        return "nothing"
-    return f"another {type(value).__name__}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from lumus.autograd.backward import compiled_cut
 from lumus.autograd.gradients import GradStore
+from lumus.compile.assigned import Assignment, refused
 from lumus.compile.call import Call
 from lumus.compile.outside import Outside
 from lumus.compile.surroundings import Surroundings
@@ -25,12 +26,15 @@ from lumus.trace.value import Value
 def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
     """Traces a call. If `is_whole`, tensors from outside that are returned are outputs, too."""
     surroundings = Surroundings(call.function, call.statics())
+    before = surroundings.before()
     tracer = ProgramTracer()
     proxies = [
         _proxy(tracer, name, label, tensor, node)
         for label, tensor, (_, _, node) in zip(call.labels(), call.tensors, call.kinds, strict=True)
     ]
     args, kwargs = call.with_tensors(proxies)
+    for label, container in call.containers((args, kwargs)):
+        before.add_container(label, container)
     mode = MODE.get()
     token = MODE.set(Mode(mode.records, mode.notes_cuts, tracer, mode))
     try:
@@ -45,10 +49,16 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
     finally:
         MODE.reset(token)
         tracer.close()
-    surroundings.settle()
+        assigned = before.put_back()
+    for one in assigned:
+        if not one.can_be_done:
+            raise refused(name, one, surroundings.codes())
+    surroundings.settle(assigned)
     outside = Outside(tracer, surroundings.asked())
     takes_leaves = outside.differentiates and any(node is not None for _, _, node in call.kinds)
-    return Traced(program, tracer.guards, form, returned, surroundings, outside, takes_leaves)
+    traced = Traced(program, tracer.guards, form, returned, surroundings, outside, takes_leaves)
+    traced.assigned = assigned
+    return traced
 
 
 class Traced:
@@ -72,13 +82,14 @@ class Traced:
         self.outside = outside
         is_one = form is LEAF and returned[0].is_computed
         self.only = (returned[0].spec, returned[0].cut) if is_one else None
+        self.assigned: list[Assignment] = []  # in Python, to be done at each call
         self._takes_leaves = takes_leaves
         self._seen: Snapshot | None = None  # taken when all was looked at
 
     @property
     def seen(self) -> Snapshot | None:
         """The places that must stand for it to serve every call of its kind; None: ask `serves`."""
-        return None if self._takes_leaves else self._seen
+        return None if self._takes_leaves or self.assigned else self._seen
 
     def serves(self, tensors: Sequence[Tensor[Any]]) -> bool:
         """Whether the program holds for a call of its kind with these tensors."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from lumus import _native
+from lumus.compile.assigned import Assignment
 from lumus.compile.lower_cpu import Lowered
 from lumus.compile.report import VariantInfo
 from lumus.core.device import out_of_memory
@@ -23,6 +24,11 @@ class Returning(Protocol):
     """A program, and how results are made of what its plan computes."""
 
     program: Program
+
+    @property
+    def assigned(self) -> Sequence[Assignment]:
+        """What each call assigns in Python."""
+        ...
 
     @property
     def only(self) -> tuple[Spec, Origin] | None:
@@ -81,7 +87,10 @@ class Variant:
 
     def run(self, tensors: Sequence[Tensor[Any]], data: list[Any] | None = None) -> Any:
         """Runs the plan on the tensors of a call of its kind; `data` are theirs if not given."""
-        return self.call.run(tensors, data)
+        results = self.call.run(tensors, data)
+        for one in self.traced.assigned:
+            one.redo()
+        return results
 
     def _told(self, error: BaseException | None, data: list[Any]) -> BaseException:
         """What to raise for an error of the plan, or for arguments in memory that it writes."""

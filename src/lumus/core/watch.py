@@ -7,7 +7,7 @@ so that a compiled call looks closer only when another one stands there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from lumus import _native
@@ -19,11 +19,39 @@ Snapshot = _native.Snapshot
 """
 
 
+class Identities:
+    """Objects that are equal to others if they are the very same."""
+
+    __slots__ = ("_objects",)
+
+    def __init__(self, objects: Iterable[Any]) -> None:
+        self._objects = list(objects)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identities) and self._keys() == other._keys()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._keys()))
+
+    def __repr__(self) -> str:
+        return f"{len(self._objects)} objects"
+
+    def _keys(self) -> list[int]:
+        return list(map(id, self._objects))
+
+
 class Holder(Protocol):
     """An object with tensors and settings that a compiled function may have built in."""
 
     def watched(self) -> Iterator[tuple[str, Any]]:
         """(name, value) of everything that a traced function may have read from it."""
+        ...
+
+    def assignable_parts(self) -> Iterator[tuple[str, Any]]:
+        """(name, part) of the objects and dicts whose attributes and items are settings.
+
+        A traced function must leave them as they are, since its program would not set them.
+        """
         ...
 
 

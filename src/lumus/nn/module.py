@@ -133,6 +133,10 @@ class Module:
                 if name != "training" and not isinstance(value, Tensor | Module):
                     yield dot + name, value
 
+    def assignable_parts(self) -> Iterator[tuple[str, Any]]:
+        """(name, module) of this module and all below it, whose attributes are settings."""
+        yield from self.named_modules()
+
     # Mode -----------------------------------------------------------------------------------------
 
     def train(self, training: bool = True) -> Self:

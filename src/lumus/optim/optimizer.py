@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -18,12 +19,12 @@ from lumus.core.kinds import Float
 from lumus.core.mode import MODE, eagerly
 from lumus.core.record import Leaf
 from lumus.core.scalar.expressions import Expression
-from lumus.core.site import describe
+from lumus.core.site import call_site, describe
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
-from lumus.core.watch import Snapshot
+from lumus.core.watch import Identities, Snapshot
 from lumus.core.write import check_writable, update
-from lumus.errors import ArgumentError, GradientError, NonFiniteError, StateError
+from lumus.errors import ArgumentError, GradientError, NonFiniteError, StateError, TraceError
 from lumus.ops.create.full import zeros
 
 Parameters = Iterable[Tensor[Float]] | Iterable[Mapping[str, Any]]
@@ -92,23 +93,46 @@ class Optimizer(ABC):
     """Names of the tensors that the state of a parameter holds from its first update on."""
 
     def __init__(self, parameters: Parameters, defaults: dict[str, Any]) -> None:
-        self.groups = _groups(type(self).__name__, parameters, defaults)
-        for group in self.groups:
+        self._groups = _groups(type(self).__name__, parameters, defaults)
+        for group in self._groups:
             self.check_options(group.options)
-        self.state: dict[int, State] = {}
-        self._places = [one for group in self.groups for one in group.parameters]
+        self._state: dict[int, State] = {}
+        self._places = [one for group in self._groups for one in group.parameters]
         self._numbers: dict[Any, tuple[Tensor[Float], ...]] = {}
-        self._loaded = 0  # how often the state has been replaced
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups of parameters, with their hyperparameters."""
+        self._note_read("options", self._options, self._watch_options)
+        return self._groups
+
+    @property
+    def state(self) -> dict[int, State]:
+        """What is kept of each parameter, by its place: its number of steps and its tensors."""
+        self._note_read("state", self._plain_state, self._watch_state)
+        return self._state
 
     @property
     def lr(self) -> float:
-        """The learning rate of the first group; setting it sets that of all groups."""
-        return cast("float", self.groups[0].options["lr"])
+        """The learning rate of the first group; setting it sets that of all groups.
+
+        Set it outside of a compiled function, which takes the rate of each call as an input.
+        """
+        self._note_read("lr", self._rate, self._watch_options)
+        return self._rate()
 
     @lr.setter
     def lr(self, rate: float) -> None:
         check_number(type(self).__name__, "lr", rate)
-        for group in self.groups:
+        if MODE.get().tracer is not None:
+            site = call_site()
+            raise TraceError(
+                f"compile: {type(self).__name__}.lr is set at {describe(site)}, in a compiled "
+                "function; later calls run its plan, which would not set it again",
+                hint="set it before the call: the rate is an input, nothing is traced again for it",
+                site=site,
+            )
+        for group in self._groups:
             group.options["lr"] = rate
 
     def step(self, grads: GradStore) -> None:
@@ -124,12 +148,12 @@ class Optimizer(ABC):
                 f"{name}: needs the GradStore of a backward pass, got {type(grads).__name__}",
                 hint="optimizer.step(loss.backward())",
             )
-        for group in self.groups:
+        for group in self._groups:
             self.check_options(group.options)
         due = [
             (place, group, parameter)
             for place, (group, parameter) in enumerate(
-                (group, parameter) for group in self.groups for parameter in group.parameters
+                (group, parameter) for group in self._groups for parameter in group.parameters
             )
             if parameter in grads
         ]
@@ -177,7 +201,7 @@ class Optimizer(ABC):
         self, place: int, group: Group, parameter: Tensor[Float], grads: GradStore
     ) -> None:
         """Updates one parameter and its state in place."""
-        state = self.state.setdefault(place, {"step": 0})
+        state = self._state.setdefault(place, {"step": 0})
         state["step"] += 1
         operands = self._operands(self.numbers(state["step"], group.options), parameter)
         self._update(group, parameter, state, grads.take(parameter), operands)
@@ -218,14 +242,9 @@ class Optimizer(ABC):
         """
         name, tracer = f"{type(self).__name__}.step", MODE.get().tracer
         assert tracer is not None
-        tracer.guard(
-            f"{name}: state loaded",
-            lambda: self._loaded,
-            lambda snapshot: snapshot.add_attribute(self, "_loaded"),
-        )
         sources: dict[Any, tuple[_native.StepNumbers, tuple[Tensor[Float], ...]]] = {}
         for place, group, parameter in due:
-            state = self.state.setdefault(place, {"step": 0})
+            state = self._state.setdefault(place, {"step": 0})
             key = (id(group), state["step"], _state_dtype(parameter), parameter.device)
             if key not in sources:
                 rule = RuleOf(self, group)
@@ -234,6 +253,26 @@ class Optimizer(ABC):
             source, operands = sources[key]
             source.states.append(state)
             self._update(group, parameter, state, grads.take(parameter), operands)
+        places = [place for place, _, _ in due]
+        tracer.guard(
+            f"{name}: state", partial(self._kept, places), partial(self._watch_kept, places)
+        )
+
+    def _kept(self, places: list[int]) -> Identities:
+        """The dicts and tensors that are kept of these parameters."""
+        found: list[Any] = []
+        for place in places:
+            state = self._state.get(place, {})
+            found += [state, *[one for one in state.values() if isinstance(one, Tensor)]]
+        return Identities(found)
+
+    def _watch_kept(self, places: list[int], snapshot: Snapshot) -> None:
+        snapshot.add_attribute(self, "_state")
+        for place in places:
+            snapshot.add_item(self._state, place)
+            state = self._state.get(place, {})
+            for name in [name for name, one in state.items() if isinstance(one, Tensor)]:
+                snapshot.add_item(state, name)
 
     def _source(
         self, group: Group, parameter: Tensor[Float]
@@ -250,10 +289,50 @@ class Optimizer(ABC):
 
     def watched(self) -> Iterator[tuple[str, Any]]:
         """(name, tensor) of the state: ``m[3]`` is that of parameter 3."""
-        for place, state in self.state.items():
+        for place, state in self._state.items():
             for name, value in state.items():
                 if isinstance(value, Tensor):
                     yield f"{name}[{place}]", value
+
+    def assignable_parts(self) -> Iterator[tuple[str, Any]]:
+        """(name, options) of the groups, whose items are settings."""
+        for place, group in enumerate(self._groups):
+            yield f"groups[{place}].options", group.options
+
+    def _note_read(
+        self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None]
+    ) -> None:
+        """Says to a trace, if there is one, that the program depends on what is read here."""
+        tracer = MODE.get().tracer
+        if tracer is not None:
+            tracer.guard(f"{type(self).__name__}.{what}", read, watch)
+
+    def _rate(self) -> float:
+        return cast("float", self._groups[0].options["lr"])
+
+    def _options(self) -> list[dict[str, Any]]:
+        return [dict(group.options) for group in self._groups]
+
+    def _watch_options(self, snapshot: Snapshot) -> None:
+        snapshot.add_items(self._groups, MAX_OPTIONS)
+        for group in self._groups:
+            snapshot.add_attribute(group, "options")
+            snapshot.add_items(group.options, MAX_OPTIONS)
+
+    def _plain_state(self) -> dict[int, dict[str, Any]]:
+        """The state with the identities of its tensors."""
+        return {
+            place: {
+                name: id(one) if isinstance(one, Tensor) else one for name, one in state.items()
+            }
+            for place, state in self._state.items()
+        }
+
+    def _watch_state(self, snapshot: Snapshot) -> None:
+        snapshot.add_attribute(self, "_state")
+        snapshot.add_items(self._state, MAX_OPTIONS)
+        for state in self._state.values():
+            snapshot.add_items(state, MAX_OPTIONS)
 
     # State ----------------------------------------------------------------------------------------
 
@@ -261,8 +340,8 @@ class Optimizer(ABC):
         """Hyperparameters and state by the parameters' order; the tensors are the optimiser's."""
         return {
             "optimizer": type(self).__name__,
-            "groups": [{"size": len(group.parameters), **group.options} for group in self.groups],
-            "state": {place: dict(state) for place, state in self.state.items()},
+            "groups": [{"size": len(group.parameters), **group.options} for group in self._groups],
+            "state": {place: dict(state) for place, state in self._state.items()},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -279,7 +358,7 @@ class Optimizer(ABC):
             )
         saved = [dict(group) for group in state["groups"]]
         sizes = [group.pop("size", None) for group in saved]
-        own = [len(group.parameters) for group in self.groups]
+        own = [len(group.parameters) for group in self._groups]
         if sizes != own:
             raise StateError(
                 f"load_state_dict: the state has groups of {sizes} parameters, {name} has {own}"
@@ -288,7 +367,7 @@ class Optimizer(ABC):
             {key: tuple(one) if isinstance(one, list) else one for key, one in group.items()}
             for group in saved
         ]
-        for group, values in zip(self.groups, options, strict=True):
+        for group, values in zip(self._groups, options, strict=True):
             if values.keys() != group.options.keys():
                 raise StateError(
                     f"load_state_dict: a group has options {sorted(values)}, {name} has "
@@ -296,10 +375,9 @@ class Optimizer(ABC):
                 )
             self.check_options(values)
         fresh = {int(place): self._own_state(place, one) for place, one in state["state"].items()}
-        for group, values in zip(self.groups, options, strict=True):
+        for group, values in zip(self._groups, options, strict=True):
             group.options = values
-        self.state = fresh
-        self._loaded += 1
+        self._state = fresh
 
     def _own_state(self, place: int | str, values: Mapping[str, Any]) -> State:
         """A copy of one parameter's saved state, checked."""
@@ -328,7 +406,7 @@ class Optimizer(ABC):
         return copied
 
     def __repr__(self) -> str:
-        options = ", ".join(f"{key}={value}" for key, value in self.groups[0].options.items())
+        options = ", ".join(f"{key}={value}" for key, value in self._groups[0].options.items())
         return f"{type(self).__name__}({len(self._places)} parameters, {options})"
 
 
