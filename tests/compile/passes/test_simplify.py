@@ -181,6 +181,20 @@ def test_views_of_views_are_one_view() -> None:
         """)
 
 
+@pytest.mark.parametrize(
+    ("starts", "steps", "is_whole"), [((2,), (-1,), True), ((0,), (1,), True), ((1,), (-1,), False)]
+)
+def test_reversed_twice_is_the_value(
+    starts: tuple[int, ...], steps: tuple[int, ...], is_whole: bool
+) -> None:
+    build = Build()
+    size = 3 if is_whole else 2
+    y = build.op("slice", build.input("x", 3), starts=starts, sizes=(size,), steps=steps)
+    y = build.op("slice", y, starts=(0 if steps[0] > 0 else size - 1,), sizes=(size,), steps=steps)
+    simple = simplified(build.program(y))
+    assert (simple == "f(x: float32[3]):\n    return x") is is_whole
+
+
 def test_transposed_twice_is_the_value() -> None:
     build = Build()
     x = build.input("x", 2, 3)

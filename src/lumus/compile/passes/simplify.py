@@ -180,13 +180,13 @@ def _slice(state: _State, one: Equation, kernel: k.Slice) -> Var | Equation | No
     if inner is None or 0 in kernel.sizes:
         return None
     first: Any = inner.kernel
+    (source,) = inner.inputs
     places = zip(first.starts, first.steps, kernel.starts, strict=True)
-    joined = k.Slice(
-        tuple([start + step * place for start, step, place in places]),
-        kernel.sizes,
-        tuple([a * b for a, b in zip(first.steps, kernel.steps, strict=True)]),
-    )
-    return _derived(one, joined, *inner.inputs, sites=inner.sites)
+    starts = tuple([start + step * place for start, step, place in places])
+    steps = tuple([a * b for a, b in zip(first.steps, kernel.steps, strict=True)])
+    if _is_whole(starts, kernel.sizes, steps, source.spec.shape):
+        return source
+    return _derived(one, k.Slice(starts, kernel.sizes, steps), source, sites=inner.sites)
 
 
 def _is_whole(
