@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/index_error.h"
 #include "runtime/storage.h"
 
 namespace lumus {
@@ -124,8 +125,14 @@ void Executable::check_steps(int begin, int end) const {
 void Executable::run_steps(int begin, int end) const {
   const View* const* const operands = operands_.data();
   const Call* const last = calls_.data() + end;
-  for (const Call* call = calls_.data() + begin; call != last; ++call) {
-    call->step->run(operands + call->inputs, operands + call->outputs);
+  const Call* call = calls_.data() + begin;
+  try {
+    for (; call != last; ++call) {
+      call->step->run(operands + call->inputs, operands + call->outputs);
+    }
+  } catch (OutsideIndex& outside) {
+    outside.step = static_cast<int>(call - calls_.data());
+    throw;
   }
 }
 

@@ -17,6 +17,7 @@ struct OutsideIndex : std::exception {
   int rank = 0;
   std::int64_t position[kMaxRank] = {};  // where in the index array it stands
   int axis = 0;                          // that it indexes
+  int step = -1;                         // of an executable, in which it was met
 };
 
 }  // namespace lumus

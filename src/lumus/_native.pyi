@@ -359,7 +359,8 @@ class CalledWithin(RuntimeError):  # noqa: N818  Named for what happened.
     """An executable that its own callback runs."""
 
 class IndexOutOfRange(IndexError):  # noqa: N818  Named for what happened.
-    args: tuple[int, int, tuple[int, ...], int]  # value, bound, position, axis
+    # Value, bound, position, axis; the step of an executable, -1 outside of one.
+    args: tuple[int, int, tuple[int, ...], int, int]
 
 def index(x: Array, indices: list[Array], /) -> Array: ...
 def index_put(x: Array, indices: list[Array], values: Array, accumulate: bool, /) -> Array: ...

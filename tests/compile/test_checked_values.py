@@ -144,7 +144,13 @@ RAISING: list[tuple[str, int, Any, type[LumusError], str]] = [
     ("ctc", 2, ints([7, 5]), ArgumentError, r"input_lengths: length 7 is not in 0\.\.6"),
     ("ctc", 3, ints([3, -1]), ArgumentError, r"target_lengths: length -1 is not in 0\.\.3"),
     ("ctc in one axis", 3, ints([3, 1]), ShapeError, r"targets of shape \(5,\) do not fit"),
-    ("sums of bags", 1, ints([0, 3, 4, 3, 5]), IndexRangeError, "index 5 is out of range"),
+    (
+        "sums of bags",
+        1,
+        ints([0, 3, 4, 3, 5]),
+        IndexRangeError,
+        "embedding: 5 at position .4. is no row",
+    ),
     (
         "sums of bags",
         2,
@@ -208,3 +214,27 @@ def test_what_is_checked_raises_when_the_plan_runs_and_the_next_call_is_right(
 def test_what_values_decide_the_shape_of_is_refused(function: Callable[[Any], Any]) -> None:
     with pytest.raises(TraceError, match=r"the value of .* is read at"):
         lm.compile(function)(X)
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda ids: F.embedding(ids, lm.ones((3, 2))), "embedding: 7 at position [1] is no row"),
+        (lambda ids: F.one_hot(ids, 3), "one_hot: 7 at position [1] is no class"),
+        (lambda ids: F.cross_entropy(lm.ones((2, 3)), ids), "cross_entropy: target 7 at"),
+        (lambda ids: lm.ones((3, 2))[ids] * 2.0, "index: index 7 is out of range for axis 0"),
+        (lambda ids: lm.ones((3, 2)).at[ids].set(0.0), "index_put: index 7 is out of range"),
+        (
+            lambda ids: lm.ones((2, 2)).tanh().take_along_axis(ids.expand_dims(1), axis=1),
+            "take_along_axis: index 7 is out of range for axis 1",
+        ),
+    ],
+)
+def test_an_index_out_of_range_names_op_and_line(function: Callable[[Any], Any], told: str) -> None:
+    compiled = lm.compile(function)
+    with pytest.raises(IndexRangeError) as caught:
+        compiled(lm.tensor([0, 7]))
+    assert str(caught.value).startswith(told)
+    line = function.__code__.co_firstlineno
+    assert f"; in <lambda>, at tests/compile/test_checked_values.py:{line}" in str(caught.value)
+    assert (caught.value.index, caught.value.bound) in {(7, 3), (7, 2)}

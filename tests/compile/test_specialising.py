@@ -156,3 +156,29 @@ def test_equal_keys_of_other_types_are_other_programs() -> None:
             ((_, plain),) = divided.function({key: x}).items()
             assert result.tolist() == plain.tolist()
     assert len(divided.cache_info().variants) == 8
+
+
+def test_a_reason_names_the_argument_and_its_values() -> None:
+    x, one, other = lm.ones((3, 3)), np.zeros(2), np.ones(2)
+    compiled = lm.compile(lambda a, k=None: a * 2.0)
+    compiled(x)
+    compiled(x, 1.5)
+    compiled(x, "name")
+    compiled(x, one)
+    compiled(x, other)
+    compiled(x.permute_dims(1, 0), other)
+    compiled(x.copy().requires_grad_(), other)
+    with lm.no_grad():
+        compiled(x, other)
+    assert [one.reason for one in compiled.cache_info().variants] == [
+        "first call",
+        "k: nothing -> 1.5",
+        "k: 1.5 -> 'name'",
+        "k: 'name' -> an array float64[2]",
+        "another object or array that looks the same",
+        "a: float32[3, 3] -> float32[3, 3], strides (1, 3)",
+        "a: float32[3, 3], strides (1, 3) -> float32[3, 3], requires grad",
+        "a: float32[3, 3], requires grad -> float32[3, 3], gradients: nothing -> off",
+    ]
+    with pytest.raises(TraceError, match=r"the 9th time \(.*k: an array .* -> 3"):
+        compiled(x, 3)

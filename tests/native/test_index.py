@@ -296,14 +296,14 @@ def test_i7_out_of_range_index_names_value_bound_position_and_axis() -> None:
         where = np.array([[0, 1], [-4, bad]])
         with pytest.raises(_native.IndexOutOfRange) as caught:
             _native.index(native(base), [native(np.array([0, 2])), native(where)])
-        assert caught.value.args == (bad, 4, (1, 1), 1)
+        assert caught.value.args == (bad, 4, (1, 1), 1, -1)
         assert isinstance(caught.value, IndexError)
         with pytest.raises(_native.IndexOutOfRange) as caught:
             _native.take_along_axis(native(base), native(where), 1)
-        assert caught.value.args == (bad, 4, (1, 1), 1)
+        assert caught.value.args == (bad, 4, (1, 1), 1, -1)
         with pytest.raises(_native.IndexOutOfRange) as caught:
             _native.scatter_add(native(base), native(where), native(np.ones((2, 2))), 1)
-        assert caught.value.args == (bad, 4, (1, 1), 1)
+        assert caught.value.args == (bad, 4, (1, 1), 1, -1)
         with pytest.raises(_native.IndexOutOfRange):
             _native.last_writer((3, 4), [native(np.array([0])), native(where)])
 
@@ -317,7 +317,7 @@ def test_nothing_is_written_when_an_index_is_out_of_range() -> None:
             _native.index_put_into(
                 native(base), [native(where)], native(np.ones(2, np.float32)), accumulate
             )
-        assert caught.value.args == (100_000, 100_000, (99_999,), 0)
+        assert caught.value.args == (100_000, 100_000, (99_999,), 0, -1)
         assert not base.any()
 
 

@@ -21,7 +21,7 @@ from lumus.core.dtypes import float32, is_half
 from lumus.core.kinds import A_TENSOR, Float
 from lumus.core.mode import MODE
 from lumus.core.record import Consumed, Cut, Edge, Leaf, Node, Record, Saved, leaves_near
-from lumus.core.site import Site, call_site, describe, source_line
+from lumus.core.site import Site, call_site, describe, described_line
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.core.write import apply_into
@@ -352,8 +352,8 @@ def _mutated(
     return SavedTensorMutatedError(
         f"backward: a value that {node.op} saved ({field}: {spec!r}) was overwritten before "
         "its use\n"
-        f"  saved by       {node.op} at {describe(node.site)}: {source_line(node.site)}\n"
-        f"  overwritten by {op} at {describe(site)}: {source_line(site)}",
+        f"  saved by       {node.op} at {described_line(node.site)}\n"
+        f"  overwritten by {op} at {described_line(site)}",
         hint="call backward before the write, or compute with a copy: .copy()",
         op=node.op,
         field=field,

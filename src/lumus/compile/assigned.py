@@ -14,7 +14,7 @@ from operator import is_
 from types import CodeType
 from typing import Any, cast
 
-from lumus.compile.places import GONE, Attribute, Place, same, told
+from lumus.compile.places import GONE, Attribute, Place, same, told_change
 from lumus.core.frozen import frozen
 from lumus.core.tensor import Tensor
 from lumus.errors import TraceError
@@ -107,7 +107,7 @@ def _at_place(name: str, place: Place, value: Any, now: Any, stood: Any) -> Assi
     """`place` meant `value` and means `now`; what `stood` there itself is put back."""
     return Assignment(
         name,
-        f"{told(value)} -> {told(now)}",
+        told_change(value, now),
         _is_traced(now),
         isinstance(value, Tensor),
         partial(place.write, stood),
@@ -139,7 +139,7 @@ def _in_container(name: str, container: Any, copy: Any, is_input: bool) -> Assig
         keys = [key for key, one in container.items() if not _equal(copy.get(key, GONE), one)]
         if keys:
             name, value = f"{name}[{keys[0]!r}]", copy.get(keys[0], GONE)
-            change = f"{told(value)} -> {told(container[keys[0]])}"
+            change = told_change(value, container[keys[0]])
             was_tensor = isinstance(value, Tensor)
     undo, redo = partial(_refill, container, copy), partial(_refill, container, container.copy())
     return Assignment(name, change, is_traced, was_tensor, undo, redo, None, is_input)

@@ -9,6 +9,7 @@ from types import MethodType
 from typing import Any
 
 from lumus.autograd.gradients import GradStore
+from lumus.compile.places import told
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.core.tree import Branch, StaticLeaf, Tree, put_together, take_apart
@@ -120,11 +121,11 @@ class Call:
                 yield path, one
 
     def signature(self) -> tuple[str, ...]:
-        """Each tensor's name and spec."""
-        return tuple(
-            f"{label}: {tensor.spec!r}"
-            for label, tensor in zip(self.labels(), self.tensors, strict=True)
-        )
+        """What the program depends on: ``x: float32[3]``, ``scale: 2.0``."""
+        tensors = zip(self.labels(), self.kinds, strict=True)
+        parts = [f"{label}: {_told_kind(*kind)}" for label, kind in tensors]
+        parts += [f"{label}: {told(value)}" for label, value in self.statics()]
+        return tuple(parts if self.records else [*parts, "gradients: off"])
 
 
 def _keys_of_stores(tree: Tree) -> set[int]:
@@ -152,6 +153,12 @@ def _kind_of(tensor: Tensor[Any], records: bool) -> tuple[Spec, Any, type[Any] |
     layout = None if data.is_contiguous else data.strides
     on_graph = records and tensor.origin.__class__ is tuple
     return tensor.spec, layout, tensor.node.__class__ if on_graph else None
+
+
+def _told_kind(spec: Spec, layout: Any, sort: type[Any] | None) -> str:
+    """A spec, with strides that are not those of dense memory, and whether it requires grad."""
+    strides = "" if layout is None else f", strides {layout}"
+    return f"{spec!r}{strides}{'' if sort is None else ', requires grad'}"
 
 
 def _target(function: Any) -> Any:

@@ -227,14 +227,16 @@ class CompiledFunction(_native.Called, Generic[P, R]):
             return known[-1].traced.difference() or "the same again"
         if not self._infos:
             return "first call"
-        before, now = self._infos[-1].signature, call.signature()
-        if before == now:
-            return "other Python values, layouts or recording"
-        if len(before) != len(now):
-            return f"{len(before)} tensors -> {len(now)}"
-        pairs = zip(before, now, strict=True)
-        changed = [f"{one} -> {other.split(': ')[-1]}" for one, other in pairs if one != other]
-        return ", ".join(changed)
+        before, now = [
+            dict(part.split(": ", 1) for part in signature)
+            for signature in (self._infos[-1].signature, call.signature())
+        ]
+        changed = [
+            f"{label}: {before.get(label, 'nothing')} -> {now.get(label, 'nothing')}"
+            for label in {**before, **now}
+            if before.get(label) != now.get(label)
+        ]
+        return ", ".join(changed) or "another object or array that looks the same"
 
 
 class BoundFunction:

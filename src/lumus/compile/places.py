@@ -8,6 +8,8 @@ from __future__ import annotations
 from types import CellType, MemberDescriptorType
 from typing import Any
 
+import numpy as np
+
 from lumus.core.frozen import frozen
 from lumus.core.watch import CHANGES, Snapshot
 
@@ -186,4 +188,14 @@ def told(value: Any) -> str:
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     if value is GONE:
         return "nothing"
-    return f"another {type(value).__name__}"
+    if isinstance(value, np.ndarray | np.generic):
+        kind = f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+        return f"{value!r}" if value.size == 1 else f"an array {kind}"
+    name = getattr(value, "__qualname__", "")
+    return f"{type(value).__name__} {name or 'object'}"
+
+
+def told_change(value: Any, now: Any) -> str:
+    """In words, that `value` has become `now`."""
+    before, after = told(value), told(now)
+    return f"another {type(now).__name__}" if before == after else f"{before} -> {after}"

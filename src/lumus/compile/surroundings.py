@@ -40,7 +40,7 @@ from lumus.compile.places import (
     is_slot,
     items_of,
     same,
-    told,
+    told_change,
 )
 from lumus.core.site import INTERNAL_PREFIXES
 from lumus.core.tensor import Tensor
@@ -139,7 +139,7 @@ class Surroundings:
         for name, place, value in self._names:
             now = place.read()
             if now is not value and not same(now, value):
-                return f"{name}: {told(value)} -> {told(now)}"
+                return f"{name}: {told_change(value, now)}"
         for name, container, items in self._containers:
             now = items_of(container)
             if len(now) != len(items):
@@ -156,7 +156,7 @@ class Surroundings:
             if name != new_name:
                 return f"attribute {name} -> {new_name}"
             if now is not value and not same(now, value):
-                return f"{name}: {told(value)} -> {told(now)}"
+                return f"{name}: {told_change(value, now)}"
         self._changes = changes
         return None
 

@@ -11,12 +11,14 @@ from lumus.compile.lower_cpu import Lowered
 from lumus.compile.report import VariantInfo
 from lumus.core.device import out_of_memory
 from lumus.core.index_errors import index_error
+from lumus.core.op import op_index_error
 from lumus.core.record import Origin
+from lumus.core.site import described_line
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
 from lumus.core.tree import Tree
 from lumus.core.watch import Snapshot
-from lumus.errors import TraceError
+from lumus.errors import IndexRangeError, TraceError
 from lumus.trace.program import Program
 
 
@@ -97,7 +99,7 @@ class Variant:
         if error is None:
             return self._shared_memory(data)
         if isinstance(error, _native.IndexOutOfRange):
-            return index_error(self.info.name, error)
+            return self._index_error(error)
         if isinstance(error, _native.CalledWithin):
             name = self.info.name
             return TraceError(
@@ -106,6 +108,17 @@ class Variant:
                 hint=f"call {name}.function there, or compile what both need by itself",
             )
         return out_of_memory(self.info.name, self.traced.program.equations[-1].outputs[0].spec)
+
+    def _index_error(self, error: _native.IndexOutOfRange) -> IndexRangeError:
+        """The error of an index that a step has met, in the words of its op, with the line."""
+        steps = [row.equation for row in self.lowered.rows if row.how == "step"]
+        at = error.args[4]
+        if not 0 <= at < len(steps):
+            return index_error(self.info.name, error)
+        told = op_index_error(steps[at].op, error)
+        site = steps[at].sites[0] if steps[at].sites else None
+        told.message += f"; in {self.info.name}, at {described_line(site)}"
+        return told
 
     def _shared_memory(self, data: list[Any]) -> TraceError:
         """Tells which argument lies in memory that the function writes."""

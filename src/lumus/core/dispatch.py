@@ -14,10 +14,9 @@ from lumus import _native
 from lumus.core.argument import check_arguments
 from lumus.core.construct import new_tensor
 from lumus.core.device import out_of_memory
-from lumus.core.index_errors import index_error
 from lumus.core.kinds import TITLE
 from lumus.core.mode import MODE, Mode
-from lumus.core.op import Needs
+from lumus.core.op import Needs, op_index_error
 from lumus.core.plan import PLANS, Plan, make_plan
 from lumus.core.record import Cut, CutReason, Leaf, Node, Origin, leaves_near
 from lumus.core.scalar.expressions import Expression
@@ -50,7 +49,7 @@ def apply_any(name: str, *inputs: Tensor[Any], **attrs: Any) -> Any:
         else:
             data = mode.interpreter.run(plan, inputs)
     except _native.IndexOutOfRange as error:
-        raise index_error(name, error) from None
+        raise op_index_error(plan.name, error) from None
     except MemoryError:
         raise out_of_memory(name, plan.output) from None
     except TypeError:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lumus.core.broadcast import broadcast_shapes
 from lumus.core.dtypes import DType, bool_, promote
+from lumus.core.index_errors import index_error
 from lumus.core.kernels.elementwise import Elementwise
 from lumus.core.kernels.kernel import Kernel
 from lumus.core.kinds import TITLE, KindName
 from lumus.core.record import Record
 from lumus.core.scalar.expressions import Expression
 from lumus.core.spec import Spec, spec_of
-from lumus.errors import KindError
+from lumus.errors import IndexRangeError, KindError
 
 if TYPE_CHECKING:
     from lumus.core.tensor import Tensor
@@ -54,9 +55,19 @@ class Op(ABC):
         """
         raise NotImplementedError(f"op {self.name} is differentiable but has no record")
 
+    def index_error(self, error: IndexRangeError) -> IndexRangeError:
+        """The error for an index that the kernel has found out of range, in this op's words."""
+        return error
+
     def may_be_infinite(self, attrs: Any) -> tuple[int, ...]:
         """Numbers of the outputs in which an infinity is no mistake that a hunt should report."""
         return ()
+
+
+def op_index_error(name: str, error: Any) -> IndexRangeError:
+    """The user's error for a bad index that the kernel of an op met, in the op's words if known."""
+    told = index_error(name, error)
+    return OPS[name].index_error(told) if name in OPS else told
 
 
 class ElementwiseOp(Op):

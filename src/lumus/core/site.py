@@ -77,6 +77,12 @@ def describe(site: Site | Line | None) -> str:
     return f"{file if relative.startswith('..') else relative}:{line}"
 
 
+def described_line(site: Site | Line | None) -> str:
+    """`file:line: text of the line`, without a text that cannot be read."""
+    text = source_line(site) if isinstance(site, Site) else ""
+    return f"{describe(site)}: {text}" if text else describe(site)
+
+
 def source_line(site: Site | None) -> str:
     """The text of the line, stripped; empty when the source is not there."""
     file, line = line_of(site)

@@ -14,7 +14,7 @@ from lumus.core.frozen import frozen
 from lumus.core.mode import MODE, Mode
 from lumus.core.op import OPS
 from lumus.core.record import Leaf, Node
-from lumus.core.site import Site, describe, source_line
+from lumus.core.site import Site, described_line
 from lumus.core.tensor import Tensor
 from lumus.errors import NonFiniteError
 
@@ -170,10 +170,10 @@ class Suspect:
         return self.op if self.node is None else f"backward of {self.op}"
 
     def _places(self, done: str) -> list[str]:
-        site = f"{describe(self.site)}: {source_line(self.site)}"
+        site = described_line(self.site)
         if self.node is None:
             return [f"  {done} at {site}"]
-        forward = f"{describe(self.node.site)}: {source_line(self.node.site)}"
+        forward = described_line(self.node.site)
         return [f"  {self.op} ran at {forward}", f"  backward at {site}"]
 
     def _error(
@@ -230,10 +230,10 @@ def describe_first(first: tuple[Index, float, int], tensor: Tensor[Any], kinds: 
 def _whence(tensor: Tensor[Any]) -> str:
     leaf = _leaf_of(tensor)
     if leaf is not None:
-        return f"created at {describe(leaf.site)}: {source_line(leaf.site)}"
+        return f"created at {described_line(leaf.site)}"
     node = tensor.node
     if node is not None:
-        return f"made by {node.op} at {describe(node.site)}: {source_line(node.site)}"
+        return f"made by {node.op} at {described_line(node.site)}"
     return f"a tensor {tensor.spec!r} off any graph, so the line that made it is not known"
 
 

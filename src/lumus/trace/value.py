@@ -126,9 +126,10 @@ class Value:
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         site = call_site()
+        line = source_line(site)
         raise TraceError(
             f"compile: the value of {self.spec!r} is read at {describe(site)}, but in a compiled "
-            f"function values exist only when it runs\n  {source_line(site)}",
+            "function values exist only when it runs" + (f"\n  {line}" if line else ""),
             hint="return the tensor and read it outside; for a choice by value use lumus.where",
             site=site,
         )

@@ -18,7 +18,7 @@ from lumus.devices.reference.scalar import Array
 def _checked(ids: Array, bound: int) -> Array:
     for position in np.ndindex(ids.shape):
         if not 0 <= ids[position] < bound:
-            raise _native.IndexOutOfRange(int(ids[position]), bound, position, 0)
+            raise _native.IndexOutOfRange(int(ids[position]), bound, position, 0, -1)
     return ids
 
 

@@ -30,7 +30,7 @@ def _shares(
     wrong = counted & ((targets < 0) | (targets >= classes))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise _native.IndexOutOfRange(int(targets[row]), classes, (row,), 1)
+        raise _native.IndexOutOfRange(int(targets[row]), classes, (row,), 1, -1)
     shares = np.full((len(targets), classes), kernel.label_smoothing / max(classes, 1))
     rows = np.flatnonzero(counted)
     shares[rows, targets[rows]] += 1 - kernel.label_smoothing

@@ -129,5 +129,5 @@ def _inside(indices: Array, bound: int, axis: int) -> Array:
     for position in np.ndindex(wide.shape):
         value = int(wide[position])
         if not -bound <= value < bound:
-            raise _native.IndexOutOfRange(value, bound, position, axis)
+            raise _native.IndexOutOfRange(value, bound, position, axis, -1)
     return np.where(wide < 0, wide + bound, wide)

@@ -68,6 +68,9 @@ class Embedding(Op):
             )
         return weight.with_shape((*ids.shape, weight.shape[1]))
 
+    def index_error(self, error: IndexRangeError) -> IndexRangeError:
+        return no_such_number(self.name, "row", error)
+
     def kernel(self, specs: Specs, attrs: EmbeddingAttrs) -> Kernel:
         return EmbeddingKernel()
 
@@ -112,10 +115,7 @@ def embedding(
     if ids.dtype.kind == "int":
         ids = ids.astype(int64)
     averages = flag("embedding", "scale_grad_by_freq", scale_grad_by_freq)
-    try:
-        return apply("embedding", ids, weight, skipped=skipped, averages=averages)
-    except IndexRangeError as error:
-        raise no_such_number("embedding", "row", error) from None
+    return apply("embedding", ids, weight, skipped=skipped, averages=averages)
 
 
 def row_number(op: str, padding_idx: int, num_rows: int) -> int:

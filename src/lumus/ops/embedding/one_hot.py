@@ -41,6 +41,9 @@ class OneHot(Op):
             )
         return ids.with_shape((*ids.shape, attrs.num_classes)).with_dtype(int64)
 
+    def index_error(self, error: IndexRangeError) -> IndexRangeError:
+        return no_such_number(self.name, "class", error)
+
     def kernel(self, specs: Specs, attrs: OneHotAttrs) -> Kernel:
         return OneHotKernel(attrs.num_classes)
 
@@ -68,7 +71,4 @@ def one_hot(ids: Tensor[Int], num_classes: int | None = None) -> Tensor[Int]:
         raise ArgumentError("one_hot: num_classes must be given where there are no numbers")
     else:
         num_classes = max(0, int(ids.max().item())) + 1
-    try:
-        return apply("one_hot", ids, num_classes=num_classes)
-    except IndexRangeError as error:
-        raise no_such_number("one_hot", "class", error) from None
+    return apply("one_hot", ids, num_classes=num_classes)

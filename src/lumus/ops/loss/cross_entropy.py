@@ -10,12 +10,11 @@ from lumus.core.dispatch import apply
 from lumus.core.kinds import Float, Int
 from lumus.core.scalar import functions as scalar
 from lumus.core.tensor import Tensor
-from lumus.errors import ArgumentError, IndexRangeError
+from lumus.errors import ArgumentError
 from lumus.ops.loss.class_targets import (
     check_classes,
     checked_ignore_index,
     class_axis,
-    no_class,
 )
 from lumus.ops.loss.elementwise_loss import elementwise_loss, formula
 from lumus.ops.loss.nll_loss import along_classes
@@ -77,17 +76,14 @@ def cross_entropy(
     attrs = CrossEntropyAttrs(ignored, smoothing, reduction)
     if logits.ndim != 2 or weight is not None:
         return composed(logits, cast("Tensor[Int]", targets), weight, attrs)
-    try:
-        made: tuple[Any, ...] = apply(
-            op,
-            logits,
-            targets,
-            ignore_index=ignored,
-            label_smoothing=smoothing,
-            reduction=reduction,
-        )
-    except IndexRangeError as error:
-        raise no_class(op, error.index, error.position, logits.shape[1]) from None
+    made: tuple[Any, ...] = apply(
+        op,
+        logits,
+        targets,
+        ignore_index=ignored,
+        label_smoothing=smoothing,
+        reduction=reduction,
+    )
     loss: Tensor[Float] = made[0]
     return loss
 

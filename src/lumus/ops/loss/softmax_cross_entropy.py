@@ -18,8 +18,9 @@ from lumus.core.op import Needs, Op, Specs, register
 from lumus.core.record import Record, Saved, record, saved_output
 from lumus.core.spec import Spec, spec_of
 from lumus.core.tensor import Tensor
+from lumus.errors import IndexRangeError
 from lumus.ops.elementwise.where import where
-from lumus.ops.loss.class_targets import class_axis, kept_targets
+from lumus.ops.loss.class_targets import class_axis, kept_targets, no_class
 from lumus.ops.loss.nll_loss import weighted_nll
 from lumus.ops.loss.reduction import Reduction
 
@@ -83,6 +84,9 @@ class CrossEntropy(Op):
             spec_of((logits.shape[0], 2), wide, logits.device),
             spec_of((), float64, logits.device),
         )
+
+    def index_error(self, error: IndexRangeError) -> IndexRangeError:
+        return no_class(self.name, error.index, error.position, error.bound)
 
     def kernel(self, specs: Specs, attrs: CrossEntropyAttrs) -> Kernel:
         return CrossEntropyKernel(attrs.ignore_index, attrs.label_smoothing, attrs.reduction)
