@@ -254,6 +254,18 @@ def test_what_cannot_be_compiled_is_told_at_once() -> None:
     for function in (pieces, later):
         with pytest.raises(ArgumentError, match="generator or coroutine"):
             lm.compile(function)
-    with pytest.raises(ArgumentError, match="dynamic names 'y', which is no parameter"):
+    with pytest.raises(
+        ArgumentError, match="dynamic names 'y', which is no parameter; there are: x"
+    ):
         lm.compile(lambda x: x, dynamic={"x": 0, "y": 0})
     lm.compile(lambda *xs: xs[0], dynamic={"args[0]": 0})
+    for wrong in (True, ["x"], {0: 0}, "x"):
+        with pytest.raises(ArgumentError, match="dynamic must name arguments"):
+            lm.compile(lambda x: x, dynamic=wrong)
+
+
+def test_text_of_a_compiled_function() -> None:
+    compiled = lm.compile(lm.nn.Linear(4, 2))
+    assert repr(compiled) == "<compiled Linear: 0 variants>"
+    compiled(X)
+    assert repr(compiled) == "<compiled Linear: 1 variant>"

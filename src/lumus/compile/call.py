@@ -98,7 +98,7 @@ class Call:
 
     def _names(self) -> Iterator[str]:
         """Those of positional arguments, without end."""
-        names = _parameters(self.function)
+        names = parameters_of(self.function)
         yield from names
         for at in itertools.count(len(names)):
             yield f"args[{at}]"
@@ -166,7 +166,8 @@ def _target(function: Any) -> Any:
     return function if hasattr(function, "__code__") else getattr(function, "forward", function)
 
 
-def _parameters(function: Any) -> list[str]:
+def parameters_of(function: Any) -> list[str]:
+    """The names that positional arguments have."""
     target = _target(function)
     bound = 1 if isinstance(target, MethodType) else 0
     code = getattr(target, "__code__", None)

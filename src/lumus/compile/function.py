@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast, 
 
 from lumus import _native
 from lumus.compile.assigned import refused
-from lumus.compile.call import Call, has_parameter
+from lumus.compile.call import Call, has_parameter, parameters_of
 from lumus.compile.files import write_program
 from lumus.compile.freeze import Copies
 from lumus.compile.freeze import freeze as frozen_values
 from lumus.compile.lower_cpu import lower
 from lumus.compile.pipeline import optimised
-from lumus.compile.report import CacheInfo, VariantInfo, explanation
+from lumus.compile.report import CacheInfo, VariantInfo, counted, explanation
 from lumus.compile.sizes import Sizes
 from lumus.compile.tracing import Traced, trace
 from lumus.compile.variant import Variant
@@ -89,6 +89,9 @@ class CompiledFunction(_native.Called, Generic[P, R]):
         if is_simple(call.tree):
             self._calls.put(args, kwargs, call.records, variant, variant.call)
         return variant.run(call.tensors)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}: {counted(len(self._infos), 'variant')}>"
 
     def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
         return self if owner is None else BoundFunction(self, owner)
@@ -239,6 +242,17 @@ class CompiledFunction(_native.Called, Generic[P, R]):
         return ", ".join(changed) or "another object or array that looks the same"
 
 
+def _dynamic_axes(dynamic: Mapping[str, int] | None) -> dict[str, int]:
+    if dynamic is None:
+        return {}
+    if not isinstance(dynamic, Mapping) or not all(isinstance(name, str) for name in dynamic):
+        raise ArgumentError(
+            f"compile: dynamic must name arguments and their axes that vary, got {dynamic!r}",
+            hint='for axis 0 of an argument x: dynamic={"x": 0}',
+        )
+    return {name: integer("compile", "dynamic", axis) for name, axis in dynamic.items()}
+
+
 class BoundFunction:
     """A compiled function as a method of `owner`, which stands before the other arguments."""
 
@@ -351,7 +365,7 @@ def compile(
     limit = integer("compile", "max_variants", max_variants)
     if limit < 1:
         raise ArgumentError(f"compile: max_variants must be at least 1, got {max_variants}")
-    axes = {name: integer("compile", "dynamic", axis) for name, axis in (dynamic or {}).items()}
+    axes = _dynamic_axes(dynamic)
     options = Options(
         limit, axes, flag("compile", "fast_math", fast_math), flag("compile", "freeze", freeze)
     )
@@ -366,7 +380,10 @@ def compile(
             )
         unknown = [name for name in axes if not has_parameter(wrapped, name)]
         if unknown:
-            raise ArgumentError(f"compile: dynamic names {unknown[0]!r}, which is no parameter")
+            known = ", ".join(parameters_of(wrapped)) or "none"
+            raise ArgumentError(
+                f"compile: dynamic names {unknown[0]!r}, which is no parameter; there are: {known}"
+            )
         return CompiledFunction(wrapped, options)
 
     return made if function is None else made(function)

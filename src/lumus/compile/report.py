@@ -49,7 +49,7 @@ class VariantInfo:
         return (
             f"({', '.join(self.signature)}): {self.reason}; traced in {self.trace_s * 1e3:.1f} ms, "
             f"compiled in {self.compile_s * 1e3:.1f} ms, arena {self.arena_bytes:,} bytes "
-            f"(unshared {self.naive_bytes:,}), {_counted(self.num_calls, 'call')}"
+            f"(unshared {self.naive_bytes:,}), {counted(self.num_calls, 'call')}"
         )
 
 
@@ -66,7 +66,7 @@ class CacheInfo:
     arena_bytes: int
 
     def __str__(self) -> str:
-        many = _counted(len(self.variants), "variant")
+        many = counted(len(self.variants), "variant")
         lines = [f"{self.name}: {many}, an arena of {self.arena_bytes:,} bytes"]
         lines += [f"  {number}. {one}" for number, one in enumerate(self.variants, 1)]
         return "\n".join(lines)
@@ -81,7 +81,7 @@ def explanation(name: str, lowered: Lowered) -> str:
     """
     rates, rows = machine_rates(), [row for row in lowered.rows if row.how != "view"]
     costs = [cost_of(row.equation) for row in rows]
-    lines = [f"{name}: {_counted(len(rows), 'kernel')}"]
+    lines = [f"{name}: {counted(len(rows), 'kernel')}"]
     for row, cost in zip(rows, costs, strict=True):
         bound = cost.bound_s(rates) * 1e6
         lines.append(
@@ -90,7 +90,7 @@ def explanation(name: str, lowered: Lowered) -> str:
         )
     views, memory = len(lowered.rows) - len(rows), lowered.memory
     lines += [
-        f"{_counted(views, 'view')} at no cost",
+        f"{counted(views, 'view')} at no cost",
         f"moves {sum(one.nbytes for one in costs):,} bytes and does "
         f"{sum(one.operations for one in costs):,} operations; at least "
         f"{sum(one.bound_s(rates) for one in costs) * 1e6:.1f} us at "
@@ -101,7 +101,8 @@ def explanation(name: str, lowered: Lowered) -> str:
     return "\n".join(lines)
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
+    """``1 variant``, ``2 variants``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 

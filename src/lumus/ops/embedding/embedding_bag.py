@@ -13,6 +13,7 @@ from lumus.core.kinds import Bool, Float, Int
 from lumus.core.mode import MODE
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
+from lumus.core.values import require_values
 from lumus.errors import ArgumentError, ShapeError
 from lumus.ops.create.arange import arange
 from lumus.ops.create.full import full
@@ -147,6 +148,11 @@ def _mean(rows: Tensor[Float], kept: Tensor[Bool] | None, bags: _Bags | None) ->
 def _largest(rows: Tensor[Float], kept: Tensor[Bool] | None, bags: _Bags | None) -> Tensor[Float]:
     if bags is None:
         return _largest_of(rows, kept)
+    require_values(
+        OP,
+        "with mode='max' the size of each bag",
+        "give bags of one size as rows, without offsets, or use mode='sum' or 'mean'",
+    )
     sizes = bags.sizes().numpy()
     # Bags of one size stand together, and each size takes one reduction.
     order = np.argsort(sizes, kind="stable")

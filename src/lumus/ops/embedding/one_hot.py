@@ -13,6 +13,7 @@ from lumus.core.kinds import Int
 from lumus.core.op import Op, Specs, kind_error, register
 from lumus.core.spec import Spec
 from lumus.core.tensor import Tensor
+from lumus.core.values import require_values
 from lumus.errors import ArgumentError, IndexRangeError
 from lumus.ops.embedding.embedding import no_such_number
 
@@ -70,5 +71,6 @@ def one_hot(ids: Tensor[Int], num_classes: int | None = None) -> Tensor[Int]:
     elif ids.size == 0:
         raise ArgumentError("one_hot: num_classes must be given where there are no numbers")
     else:
+        require_values("one_hot", "the number of classes", "give num_classes")
         num_classes = max(0, int(ids.max().item())) + 1
     return apply("one_hot", ids, num_classes=num_classes)

@@ -10,6 +10,7 @@ from lumus.core.dtypes import int64
 from lumus.core.kinds import Float, Int
 from lumus.core.op import kind_error
 from lumus.core.tensor import Tensor
+from lumus.core.values import require_values
 from lumus.errors import ArgumentError, IndexRangeError, ShapeError
 from lumus.ops.create.full import ones, zeros
 from lumus.ops.index.scatter_add import scatter_add
@@ -48,6 +49,11 @@ def bincount(
         raise ShapeError(
             f"bincount: numbers of shape {x.shape}{of_weights}; they must be (n,)", op="bincount"
         )
+    require_values(
+        "bincount",
+        "how many there are",
+        "with a known number n of them: lumus.zeros((n,)).at[x].add(1.0)",
+    )
     if x.size and int(x.min().item()) < 0:
         raise IndexRangeError(
             f"bincount: {x.min().item()} at position {x.argmin().item()} is below 0", op="bincount"

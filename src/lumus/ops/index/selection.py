@@ -26,6 +26,7 @@ from lumus.core.index_errors import index_error_of
 from lumus.core.kinds import Int
 from lumus.core.spec import spec_of
 from lumus.core.tensor import Index, Tensor
+from lumus.core.values import require_values
 from lumus.errors import ArgumentError, IndexRangeError, KindError, ShapeError
 from lumus.ops.shape.slice import view
 
@@ -217,6 +218,11 @@ def _tensor_items(index: Tensor[Any]) -> list[Any]:
         return [index.astype(int64)]
     if not index.ndim:
         raise _truth_error(index)
+    require_values(
+        "index",
+        "how many elements a mask selects",
+        "compute with the mask, lumus.where(mask, x, 0.0), or write by it: x.at[mask].set(0.0)",
+    )
     found = np.nonzero(index.device.copy_out(index.data, index.spec))
     return [
         new_tensor(index.device.copy_in(places, spec), spec)

@@ -13,6 +13,7 @@ from lumus.core.broadcast import integer, listed
 from lumus.core.composite import call, composite
 from lumus.core.kinds import Int, K
 from lumus.core.tensor import Tensor
+from lumus.core.values import require_values
 from lumus.errors import ArgumentError, ShapeError
 
 
@@ -61,6 +62,11 @@ def _counts(repeats: Any) -> list[int]:
             raise ArgumentError(
                 f"repeat: repeats must be Int and of one axis, got {repeats.spec!r}", op="repeat"
             )
+        require_values(
+            "repeat",
+            "how many there are",
+            "give numbers, or call it outside and pass the result",
+        )
         repeats = repeats.tolist()
     counts = [integer("repeat", "each of repeats", one) for one in listed(repeats)]
     if any(count < 0 for count in counts):

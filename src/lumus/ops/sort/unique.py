@@ -9,6 +9,7 @@ from lumus.core.broadcast import Shape
 from lumus.core.composite import composite
 from lumus.core.kinds import Bool, Int, K
 from lumus.core.tensor import Tensor
+from lumus.core.values import require_values
 from lumus.ops.create.arange import arange
 from lumus.ops.create.full import full, zeros
 from lumus.ops.shape.concat import concat
@@ -62,6 +63,7 @@ def unique(
     check_tensors("unique", x)
     flags = {"index": return_index, "inverse": return_inverse, "counts": return_counts}
     wanted = [flag("unique", f"return_{name}", value) for name, value in flags.items()]
+    require_values("unique", "how many there are", "call it outside, and pass what it gives")
     if axis is None:
         slices = x.reshape(-1)
         if not any(wanted):

@@ -1,0 +1,21 @@
+"""Ops whose results have as many elements as values say: not for a trace, which has no values."""
+
+from __future__ import annotations
+
+from lumus.core.mode import MODE
+from lumus.core.site import call_site, described_line
+from lumus.errors import TraceError
+
+
+def require_values(op: str, what: str, hint: str) -> None:
+    """Raises TraceError while a function is traced: `what` depends on values."""
+    if MODE.get().has_values:
+        return
+    site = call_site()
+    raise TraceError(
+        f"{op}: {what} depends on values, which exist only when the compiled function runs; "
+        f"it is called at {described_line(site)}",
+        hint=hint,
+        op=op,
+        site=site,
+    )
