@@ -428,6 +428,7 @@ def test_other_arguments_are_refused_with_what_differs(path: Path) -> None:
         ((X, {}), {"mask": None}, "argument 1 has the keys [], not ['scale']; "),
         (([X], good[1]), {"mask": None}, "argument 0 is a list, not a tensor; "),
         ((None, good[1]), {"mask": None}, "argument 0 is None, not a tensor; "),
+        ((np.ones((2, 3)), good[1]), {"mask": None}, "argument 0 is an array float64[2, 3], not a"),
         (good, {}, "argument mask is missing; "),
         (good, {"mask": None, "k": 1}, "argument k is not among those that it was saved with; "),
         (good, {"mask": X}, "argument mask is a tensor, not None; "),

@@ -12,6 +12,7 @@ from lumus.compile.files import read_program
 from lumus.compile.freeze import freeze
 from lumus.compile.lower_cpu import Lowered, lower, spec_strides
 from lumus.compile.pipeline import optimised
+from lumus.compile.places import told
 from lumus.compile.report import VariantInfo, explanation
 from lumus.compile.variant import Variant
 from lumus.core.argument import flag
@@ -276,7 +277,7 @@ def _difference(path: str, got: Tree, wanted: Tree) -> str | None:
 def _kind(tree: Tree) -> str:
     if tree is LEAF:
         return "a tensor"
-    return repr(tree.value) if isinstance(tree, StaticLeaf) else f"a {tree.kind.__name__}"
+    return told(tree.value) if isinstance(tree, StaticLeaf) else f"a {tree.kind.__name__}"
 
 
 def load_program(
