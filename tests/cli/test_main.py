@@ -37,7 +37,8 @@ def trained(tmp_path_factory):
 def test_train_digits_into_a_pipe_prints_a_line_an_epoch(trained):
     _, text = trained
     lines = text.splitlines()
-    assert lines[0].startswith("digits: 1438 scans to learn from, 359 held out; 1 threads, ")
+    assert lines[0].startswith("digits: 1438 scans to learn from, 359 held out; 1 thread, ")
+    assert lines[0].endswith(", compiled")
     for number, line in enumerate(lines[1:4], 1):
         assert re.fullmatch(
             rf"epoch {number}/3: loss \d\.\d{{4}}, train \d\d\.\d%, held out \d\d\.\d%", line

@@ -30,9 +30,9 @@ def run(tmp_path_factory):
 def test_run_leaves_its_model_metrics_and_graph(run):
     assert set(contents(run.folder)) == {"model.safetensors", "metrics.jsonl", "graph.txt"}
     lines = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
-    assert [line["number"] for line in lines] == [1, 2]
+    assert [line["epoch"] for line in lines] == [1, 2]
     assert set(lines[0]) == {
-        "number", "loss", "accuracy", "held_out_loss", "held_out_accuracy"
+        "epoch", "loss", "accuracy", "held_out_loss", "held_out_accuracy"
     }  # fmt: skip
     assert lines[1]["loss"] < lines[0]["loss"]
     assert lines[1]["held_out_accuracy"] > 0.8

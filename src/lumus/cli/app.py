@@ -87,7 +87,7 @@ def train_digits(
     say(
         _console,
         f"digits: {len(run.training)} scans to learn from, {len(run.held_out)} held out; "
-        f"{num_threads()} threads, {_native.isa()}",
+        f"{_threads()}, {_native.isa()}, {'compiled' if options.compiles else 'not compiled'}",
     )
     follow(run, _console)
     is_whole = len(run.history) == epochs
@@ -101,6 +101,11 @@ def train_digits(
         names += _draw(run)
     say(_console, f"results in {output}: {', '.join(names)}")
     return 0 if is_whole else 130
+
+
+def _threads() -> str:
+    count = num_threads()
+    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def _prepare(folder: Path) -> None:

@@ -45,7 +45,7 @@ def say(console: Console, text: str) -> None:
 
 def _line(epoch: Epoch, num_epochs: int) -> str:
     return (
-        f"epoch {epoch.number}/{num_epochs}: loss {epoch.loss:.4f}, "
+        f"epoch {epoch.epoch}/{num_epochs}: loss {epoch.loss:.4f}, "
         f"train {epoch.accuracy:.1%}, held out {epoch.held_out_accuracy:.1%}"
     )
 

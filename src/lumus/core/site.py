@@ -64,7 +64,7 @@ def _line_number(code: CodeType, lasti: int) -> int:
 
 
 def describe(site: Site | Line | None) -> str:
-    """`file:line`, with the file's path shortened where it lies below the current folder."""
+    """`file:line`, with a short path for what lies below the current folder or in lumus itself."""
     file, line = line_of(site)
     if site is None:
         return "an unknown line"
@@ -74,7 +74,9 @@ def describe(site: Site | Line | None) -> str:
         relative = os.path.relpath(file)
     except ValueError:  # another drive
         relative = file
-    return f"{file if relative.startswith('..') else relative}:{line}"
+    if relative.startswith(".."):
+        relative = file.removeprefix(f"{_ROOT.parent}{os.sep}")
+    return f"{relative}:{line}"
 
 
 def described_line(site: Site | Line | None) -> str:

@@ -56,7 +56,7 @@ DEFAULTS = Options()
 class Epoch:
     """What an epoch came to: means over its batches, and accuracies in [0, 1]."""
 
-    number: int
+    epoch: int
     loss: float
     accuracy: float
     held_out_loss: float
@@ -174,8 +174,8 @@ class Run:
         notes = {"model": "digits", "seed": str(self.options.seed)}
         save(self.folder / "model.safetensors", self.model, metadata=notes)
         metrics = [
-            json.dumps({name: getattr(epoch, name) for name in Epoch.__annotations__}) + "\n"
-            for epoch in self.history
+            json.dumps({name: getattr(one, name) for name in Epoch.__annotations__}) + "\n"
+            for one in self.history
         ]
         for name, text in (("metrics.jsonl", "".join(metrics)), ("graph.txt", self.graph + "\n")):
             with replacing(self.folder / name) as path:

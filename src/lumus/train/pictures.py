@@ -33,7 +33,7 @@ def _write(figure: Any, path: Path) -> None:
 def draw_curves(history: Sequence[Epoch], path: Path) -> None:
     """Loss and accuracy by epoch, on the training and the held-out part."""
     figure, (left, right) = _figure(9, 3.6, 1, 2)
-    numbers = [epoch.number for epoch in history]
+    numbers = [epoch.epoch for epoch in history]
     left.plot(numbers, [epoch.loss for epoch in history], label="training")
     left.plot(numbers, [epoch.held_out_loss for epoch in history], label="held out")
     left.set(xlabel="epoch", ylabel="cross-entropy", yscale="log", title="Loss")
