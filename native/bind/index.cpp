@@ -32,9 +32,9 @@ void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
   } catch (const OutsideIndex& outside) {
-    const nb::object arguments = nb::make_tuple(
-        outside.value, outside.bound, make_tuple(outside.rank, outside.position), outside.axis,
-        outside.step);
+    const nb::object arguments =
+        nb::make_tuple(outside.value, outside.bound, make_tuple(outside.rank, outside.position),
+                       outside.axis, outside.step);
     PyErr_SetObject(index_out_of_range, arguments.ptr());
   }
 }
@@ -446,9 +446,9 @@ nb::tuple nonzero(const Array& array) {
 
 void bind_index(nb::module_& m) {
   using namespace lumus;
-  index_out_of_range =
-      PyErr_NewExceptionWithDoc("lumus._native.IndexOutOfRange",
-                                "args: (value, bound, position, axis, step)", PyExc_IndexError, nullptr);
+  index_out_of_range = PyErr_NewExceptionWithDoc("lumus._native.IndexOutOfRange",
+                                                 "args: (value, bound, position, axis, step)",
+                                                 PyExc_IndexError, nullptr);
   m.attr("IndexOutOfRange") = nb::borrow(index_out_of_range);
   nb::register_exception_translator(translate);
   m.def("check_indices", check_indices);

@@ -33,6 +33,43 @@ struct GatherTask {
   bool accumulate;
 };
 
+// The rows of the left operand, of which `at` reads an element. Six have a pointer each, in general
+// registers; of more the offsets are read again each time.
+template <class T, int kRows, bool kHasPointers = (kRows <= 6)>
+class LeftRows {
+ public:
+  explicit LeftRows(const GatherTask<T>& task) {
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; ++i) rows_[i] = task.source + task.row_offsets[i];
+  }
+  // Otherwise they would go to vector registers and back.
+  void keep() {
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; ++i) asm("" : "+r"(rows_[i]));
+  }
+  T at(int row, std::int64_t offset) const { return rows_[row][offset]; }
+  void move(std::int64_t distance) {
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; ++i) rows_[i] += distance;
+  }
+
+ private:
+  const T* rows_[kRows];
+};
+
+template <class T, int kRows>
+class LeftRows<T, kRows, false> {
+ public:
+  explicit LeftRows(const GatherTask<T>& task) : source_(task.source), rows_(task.row_offsets) {}
+  void keep() { asm("" : "+r"(rows_)); }
+  T at(int row, std::int64_t offset) const { return source_[offset + rows_[row]]; }
+  void move(std::int64_t distance) { source_ += distance; }
+
+ private:
+  const T* source_;
+  const std::int64_t* rows_;
+};
+
 template <class T, int kRows, int kVectors>
 static void gather_tile(const GatherTask<T>& task) {
   constexpr std::int64_t lanes = kLanes<T>;
@@ -43,29 +80,27 @@ static void gather_tile(const GatherTask<T>& task) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sums[i][v] = Vec<T>{};
   }
-  const std::int64_t* rows = task.row_offsets;
   const std::int64_t depth = task.depth;
-  const T* source = task.source;
+  LeftRows<T, kRows> rows(task);
   const T* panel = task.panel;
   for (std::int64_t repeat = 0; repeat < task.repeats; ++repeat) {
     for (std::int64_t k = 0; k < depth; ++k) {
-      // The offsets are read again each time: kept, they would go to vector registers and back.
-      asm("" : "+r"(rows));
-      const T* const at = source + task.depth_offsets[k];
+      const std::int64_t offset = task.depth_offsets[k];
       const T* const from = panel + task.depth_numbers[k] * pitch;
+      rows.keep();
       Vec<T> right[kVectors];
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) right[v] = load<T>(from + v * lanes);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
-        const Vec<T> left = broadcast<T>(at[rows[i]]);
+        const Vec<T> left = broadcast<T>(rows.at(i, offset));
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) {
           sums[i][v] = multiply_add<T>(left, right[v], sums[i][v]);
         }
       }
     }
-    source += task.repeat_offset;
+    rows.move(task.repeat_offset);
     panel += task.repeat_number * pitch;
   }
 #pragma GCC unroll 16
