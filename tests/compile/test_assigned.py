@@ -1,6 +1,6 @@
 """What a compiled function assigns in Python: done at each call, or refused and put back."""
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -207,6 +207,29 @@ def test_an_error_leaves_python_as_it_was() -> None:
     assert seen == []
     assert numbers == {3, 4}
     assert list(ordered.items()) == [("b", 1), ("a", 2)]
+
+
+def test_containers_with_rules_of_their_own_are_put_back() -> None:
+    class Strict(dict[str, Any]):
+        def __setitem__(self, key: str, value: Any) -> None:
+            raise AssertionError(key)
+
+        def update(self, *_: Any, **__: Any) -> None:  # type: ignore[override]
+            raise AssertionError
+
+    strict = Strict(a=1)
+    counts = Counter({"a": 2, "b": -1})
+    by_name: defaultdict[str, list[int]] = defaultdict(list)
+
+    def function(x: Any) -> Any:
+        dict.__setitem__(strict, "a", 2)
+        counts["a"] += 1
+        by_name["new"].append(1)
+        return x.item()
+
+    with pytest.raises(TraceError, match="is read"):
+        lm.compile(function)(lm.ones(()))
+    assert (dict(strict), dict(counts), dict(by_name)) == ({"a": 1}, {"a": 2, "b": -1}, {})
 
 
 def test_looking_at_a_program_assigns_nothing() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
 from types import CodeType
-from typing import Any, cast
+from typing import Any
 
 from lumus.compile.places import GONE, Attribute, Place, same, told_change
 from lumus.core.frozen import frozen
@@ -20,6 +20,7 @@ from lumus.core.tensor import Tensor
 from lumus.errors import TraceError
 from lumus.trace.value import Value
 
+_PLAIN = ("builtins", "collections")
 _STORES = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF"})
 
 
@@ -52,7 +53,7 @@ class Before:
 
     def add_container(self, name: str, container: Any, *, is_input: bool = False) -> None:
         """Remembers the items of a list, dict, set or deque, which may be inputs of each call."""
-        self._containers.append((name, container, container.copy(), is_input))
+        self._containers.append((name, container, _copied(container), is_input))
 
     def add_object(self, name: str, owner: Any, named: frozenset[str] | None) -> None:
         """Remembers the attributes of an object: those `named`, and all that come to be traced."""
@@ -141,7 +142,8 @@ def _in_container(name: str, container: Any, copy: Any, is_input: bool) -> Assig
             name, value = f"{name}[{keys[0]!r}]", copy.get(keys[0], GONE)
             change = told_change(value, container[keys[0]])
             was_tensor = isinstance(value, Tensor)
-    undo, redo = partial(_refill, container, copy), partial(_refill, container, container.copy())
+    undo = partial(_refill, container, copy)
+    redo = partial(_refill, container, _copied(container))
     return Assignment(name, change, is_traced, was_tensor, undo, redo, None, is_input)
 
 
@@ -149,12 +151,16 @@ def _listed(container: Any) -> list[Any]:
     return [*container, *container.values()] if isinstance(container, dict) else list(container)
 
 
+def _copied(container: Any) -> Any:
+    return dict(container) if isinstance(container, dict) else list(container)
+
+
 def _refill(container: Any, copy: Any) -> None:
-    container.clear()
-    if isinstance(container, list | deque):
-        cast("list[Any]", container).extend(copy)
-    else:
-        container.update(copy)
+    """Puts items in the place of all that are there, whatever a subclass does about it."""
+    kind: Any = next(cls for cls in type(container).__mro__ if cls.__module__ in _PLAIN)
+    kind.clear(container)
+    add = kind.update if isinstance(container, dict | set) else kind.extend
+    add(container, copy)
 
 
 def _equal(now: Any, value: Any) -> bool:

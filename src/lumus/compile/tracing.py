@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from lumus.autograd.backward import compiled_cut
@@ -35,20 +36,18 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
     args, kwargs = call.with_tensors(proxies)
     for label, container in call.containers((args, kwargs)):
         before.add_container(label, container)
-    mode = MODE.get()
-    token = MODE.set(Mode(mode.records, mode.notes_cuts, tracer, mode))
     try:
-        tensors: list[Tensor[Any]] = []
-        form = take_apart(call.function(*args, **kwargs), tensors)
-        places = {id(proxy): at for at, proxy in enumerate(proxies)}
-        returned = [
-            Returned(one, places, is_whole or one.data.__class__ is Value) for one in tensors
-        ]
-        computed = [one for one, what in zip(tensors, returned, strict=True) if what.is_computed]
-        program = tracer.program(name, computed, surroundings.labels())
+        with _traced_by(tracer):
+            tensors: list[Tensor[Any]] = []
+            form = take_apart(call.function(*args, **kwargs), tensors)
+            places = {id(proxy): at for at, proxy in enumerate(proxies)}
+            returned = [
+                Returned(one, places, is_whole or one.data.__class__ is Value) for one in tensors
+            ]
+            pairs = zip(tensors, returned, strict=True)
+            computed = [one for one, what in pairs if what.is_computed]
+            program = tracer.program(name, computed, surroundings.labels())
     finally:
-        MODE.reset(token)
-        tracer.close()
         assigned = before.put_back()
     for one in assigned:
         if not one.can_be_done:
@@ -56,9 +55,21 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
     surroundings.settle(assigned)
     outside = Outside(tracer, surroundings.asked())
     takes_leaves = outside.differentiates and any(node is not None for _, _, node in call.kinds)
-    traced = Traced(program, tracer.guards, form, returned, surroundings, outside, takes_leaves)
-    traced.assigned = assigned
-    return traced
+    return Traced(
+        program, tracer.guards, form, returned, surroundings, outside, assigned, takes_leaves
+    )
+
+
+@contextmanager
+def _traced_by(tracer: ProgramTracer) -> Generator[None]:
+    """What is inside is traced."""
+    mode = MODE.get()
+    token = MODE.set(Mode(mode.records, mode.notes_cuts, tracer, mode))
+    try:
+        yield
+    finally:
+        MODE.reset(token)
+        tracer.close()
 
 
 class Traced:
@@ -72,6 +83,7 @@ class Traced:
         returned: list[Returned],
         surroundings: Surroundings,
         outside: Outside,
+        assigned: list[Assignment],
         takes_leaves: bool,
     ) -> None:
         self.program = program
@@ -82,7 +94,7 @@ class Traced:
         self.outside = outside
         is_one = form is LEAF and returned[0].is_computed
         self.only = (returned[0].spec, returned[0].cut) if is_one else None
-        self.assigned: list[Assignment] = []  # in Python, to be done at each call
+        self.assigned = assigned  # in Python, to be done at each call
         self._takes_leaves = takes_leaves
         self._seen: Snapshot | None = None  # taken when all was looked at
 
