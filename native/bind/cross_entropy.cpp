@@ -5,7 +5,7 @@
 
 #include "executor/step.h"
 #include "runtime/copies.h"
-#include "runtime/index_error.h"
+#include "runtime/step_error.h"
 
 namespace nb = nanobind;
 

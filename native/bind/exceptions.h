@@ -5,9 +5,13 @@
 
 namespace lumus {
 
-// Raised with (value, bound, position, axis): the index as it was given, the length of the axis,
-// where in the index array it stands, and which axis it indexes.
+// Raised with (value, bound, position, axis, step): the index as it was given, the length of the
+// axis, where in the index array it stands, which axis it indexes, and the step of an executable or
+// -1.
 extern PyObject* index_out_of_range;
+
+// Raised with (value, step): what does not hold what a step of an executable checks.
+extern PyObject* check_failed;
 
 // Raised when a callback of an executable runs that executable.
 extern PyObject* called_within;

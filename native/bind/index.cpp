@@ -17,8 +17,8 @@
 #include "executor/step.h"
 #include "kernels/copy.h"
 #include "runtime/copies.h"
-#include "runtime/index_error.h"
 #include "runtime/overlap.h"
+#include "runtime/step_error.h"
 
 namespace nb = nanobind;
 

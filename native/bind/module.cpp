@@ -13,6 +13,7 @@ void bind_array(nb::module_& m);
 void bind_attention(nb::module_& m);
 void bind_call_site(nb::module_& m);
 void bind_call_table(nb::module_& m);
+void bind_check(nb::module_& m);
 void bind_convolution(nb::module_& m);
 void bind_copy(nb::module_& m);
 void bind_cross_entropy(nb::module_& m);
@@ -53,6 +54,7 @@ NB_MODULE(_native, m) {
   bind_attention(m);
   bind_call_site(m);
   bind_call_table(m);
+  bind_check(m);
   bind_convolution(m);
   bind_copy(m);
   bind_cross_entropy(m);

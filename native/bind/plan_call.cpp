@@ -71,7 +71,7 @@ nb::object PlanCall::run(nb::object tensors, nb::object data) {
     set_python_error();
     const nb::python_error error;
     const bool is_told = error.matches(PyExc_MemoryError) || error.matches(index_out_of_range) ||
-                         error.matches(called_within);
+                         error.matches(check_failed) || error.matches(called_within);
     if (!is_told) throw error;
     raise_told(error.value(), tensors, data);
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/index_error.h"
+#include "runtime/step_error.h"
 #include "runtime/storage.h"
 
 namespace lumus {
@@ -130,8 +130,8 @@ void Executable::run_steps(int begin, int end) const {
     for (; call != last; ++call) {
       call->step->run(operands + call->inputs, operands + call->outputs);
     }
-  } catch (OutsideIndex& outside) {
-    outside.step = static_cast<int>(call - calls_.data());
+  } catch (StepError& error) {
+    error.step = static_cast<int>(call - calls_.data());
     throw;
   }
 }

@@ -61,7 +61,7 @@ class Executable {
   int num_steps() const { return static_cast<int>(calls_.size()); }
   // Checks the steps [begin, end) against what their slots are now.
   void check_steps(int begin, int end) const;
-  // An OutsideIndex says which step has met it.
+  // A StepError says which step has thrown it.
   void run_steps(int begin, int end) const;
   // About how long they take, in elements moved.
   std::int64_t work_of_steps(int begin, int end) const;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from lumus import _native
 from lumus.compile.assigned import Assignment
@@ -11,6 +11,7 @@ from lumus.compile.lower_cpu import Lowered
 from lumus.compile.report import VariantInfo
 from lumus.core.device import out_of_memory
 from lumus.core.index_errors import index_error
+from lumus.core.kernels.outside import Checked
 from lumus.core.op import op_index_error
 from lumus.core.record import Origin
 from lumus.core.site import described_line
@@ -19,7 +20,7 @@ from lumus.core.tensor import Tensor
 from lumus.core.tree import Tree
 from lumus.core.watch import Snapshot
 from lumus.errors import IndexRangeError, TraceError
-from lumus.trace.program import Program
+from lumus.trace.program import Equation, Program
 
 
 class Returning(Protocol):
@@ -100,6 +101,11 @@ class Variant:
             return self._shared_memory(data)
         if isinstance(error, _native.IndexOutOfRange):
             return self._index_error(error)
+        if isinstance(error, _native.CheckFailed):
+            value, at = error.args
+            failed = self._step(at)
+            checked = cast("Checked", failed.kernel)
+            return checked.failure(value, self._where(failed))
         if isinstance(error, _native.CalledWithin):
             name = self.info.name
             return TraceError(
@@ -111,14 +117,20 @@ class Variant:
 
     def _index_error(self, error: _native.IndexOutOfRange) -> IndexRangeError:
         """The error of an index that a step has met, in the words of its op, with the line."""
-        steps = [row.equation for row in self.lowered.rows if row.how == "step"]
-        at = error.args[4]
-        if not 0 <= at < len(steps):
+        if error.args[4] < 0:
             return index_error(self.info.name, error)
-        told = op_index_error(steps[at].op, error)
-        site = steps[at].sites[0] if steps[at].sites else None
-        told.message += f"; in {self.info.name}, at {described_line(site)}"
+        failed = self._step(error.args[4])
+        told = op_index_error(failed.op, error)
+        told.message += self._where(failed)
         return told
+
+    def _step(self, number: int) -> Equation:
+        """What a native step computes."""
+        return [row.equation for row in self.lowered.rows if row.how == "step"][number]
+
+    def _where(self, failed: Equation) -> str:
+        site = failed.sites[0] if failed.sites else None
+        return f"; in {self.info.name}, at {described_line(site)}"
 
     def _shared_memory(self, data: list[Any]) -> TraceError:
         """Tells which argument lies in memory that the function writes."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from lumus import errors
 from lumus.core.kernels.outside import Checked
 
 
@@ -16,6 +15,4 @@ def check(kernel: Checked, value: Any, holds: Any) -> Any:
     if each.all():
         return value
     wrong = np.broadcast_to(~each, np.asarray(value).shape)
-    shown = np.asarray(value)[wrong][0].item()
-    error: type[errors.LumusError] = getattr(errors, kernel.error)
-    raise error(kernel.message.format(shown), hint=kernel.hint)
+    raise kernel.failure(np.asarray(value)[wrong][0].item())

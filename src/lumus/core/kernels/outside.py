@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from lumus import errors
 from lumus.core.frozen import frozen
 from lumus.core.kernels.kernel import Kernel
 
@@ -20,6 +21,11 @@ class Checked(Kernel):
     error: str
     message: str
     hint: str | None
+
+    def failure(self, value: Any, where: str = "") -> errors.LumusError:
+        """The error for a value that does not hold."""
+        error: type[errors.LumusError] = getattr(errors, self.error)
+        return error(self.message.format(value) + where, hint=self.hint)
 
 
 @frozen

@@ -66,6 +66,7 @@ STEPS: dict[type[Kernel], StepMaker] = {
     k.Arange: lambda kernel, i, o: _native.arange_step(kernel.start, kernel.step),
     k.ArgReduce: lambda kernel, i, o: _native.arg_reduce_step(kernel.kind, kernel.axis),
     k.Cast: lambda kernel, i, o: _native.cast_step(),
+    k.Checked: lambda kernel, i, o: _native.check_step(),
     k.Concat: lambda kernel, i, o: _native.concat_step(len(i), kernel.axis),
     k.Copy: lambda kernel, i, o: _native.copy_step(),
     k.Distances: lambda kernel, i, o: _native.distances_step(kernel.p),
