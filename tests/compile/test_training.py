@@ -186,7 +186,10 @@ def test_clipping_a_norm_that_is_not_finite_raises_before_the_update() -> None:
         return norm
 
     assert step(lm.tensor([2.0])).item() == 2.0
-    with pytest.raises(GradientError, match=r"norm of the gradients is inf; in step, at .*test_training.py:\d+: norm"):
+    with pytest.raises(
+        GradientError,
+        match=r"norm of the gradients is inf; in step, at .*test_training.py:\d+: norm",
+    ):
         step(lm.tensor([float("inf")]))
     assert w.tolist() == [0.0]
 

@@ -14,12 +14,15 @@ from operator import is_
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from lumus.compile.places import GONE, Attribute, Place, same, told_change
 from lumus.core.frozen import frozen
 from lumus.core.tensor import Tensor
 from lumus.errors import TraceError
 from lumus.trace.value import Value
 
+_LARGEST = 1 << 20  # bytes of an array that is looked at
 _PLAIN = ("builtins", "collections")
 _STORES = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF"})
 
@@ -49,6 +52,7 @@ class Before:
     def __init__(self, places: Iterable[tuple[str, Place, Any]]) -> None:
         self._places = list(places)
         self._containers: list[tuple[str, Any, Any, bool]] = []
+        self._arrays: list[tuple[str, Any, Any]] = []
         self._objects: list[tuple[str, Any, dict[str, Any], frozenset[str] | None]] = []
 
     def add_container(self, name: str, container: Any, *, is_input: bool = False) -> None:
@@ -59,6 +63,11 @@ class Before:
         """Remembers the attributes of an object: those `named`, and all that come to be traced."""
         self._objects.append((name, owner, dict(vars(owner)), named))
 
+    def add_array(self, name: str, array: Any) -> None:
+        """Remembers the elements of a NumPy array, if it is small."""
+        if array.nbytes <= _LARGEST and array.flags.writeable and not array.dtype.hasobject:
+            self._arrays.append((name, array, array.copy()))
+
     def assignments(self) -> Iterator[Assignment]:
         """What has changed."""
         for name, place, value in self._places:
@@ -67,6 +76,13 @@ class Before:
         for name, container, copy, is_input in self._containers:
             if not _equal_items(container, copy):
                 yield _in_container(name, container, copy, is_input)
+        for name, array, copy in self._arrays:
+            if array.tobytes() != copy.tobytes():
+                undo, redo = (
+                    partial(np.copyto, array, copy),
+                    partial(np.copyto, array, array.copy()),
+                )
+                yield Assignment(name, "other elements", False, False, undo, redo)
         for name, owner, attributes, named in self._objects:
             yield from _of_object(name, owner, attributes, named)
 

@@ -24,6 +24,8 @@ from types import (
 )
 from typing import Any, TypeGuard, cast
 
+import numpy as np
+
 from lumus.autograd.custom_call import CustomOp
 from lumus.compile.assigned import Assignment, Before
 from lumus.compile.places import (
@@ -65,6 +67,7 @@ class Surroundings:
         self._holders: list[tuple[str, Holder]] = []
         self._holds: list[tuple[str, Any]] = []
         self._containers: list[tuple[str, Any, list[Any]]] = []
+        self._arrays: list[tuple[str, Any]] = []
         self._objects: dict[int, tuple[str, Any]] = {}  # whose attributes the code may read
         self._asked: set[tuple[int, str]] = set()
         self._codes: list[CodeType] = []
@@ -107,6 +110,8 @@ class Surroundings:
                     before.add_container(_joined(name, path), part, is_input=True)
                 else:
                     before.add_object(_joined(name, path), part, None)
+        for name, array in self._arrays:
+            before.add_array(name, array)
         named = frozenset(self._code_names)
         for name, value in self._objects.values():
             if not isinstance(value, type | ModuleType) and hasattr(value, "__dict__"):
@@ -181,6 +186,9 @@ class Surroundings:
         """What a value leads to; what is to be watched of it is noted."""
         if isinstance(value, (Tensor, CustomOp, *NUMBERS)):
             return ()  # the Python of a custom op runs at each call
+        if isinstance(value, np.ndarray):
+            self._arrays.append((name, value))
+            return ()
         if isinstance(value, ModuleType):
             return self._later(name, value) if _is_users(value) else ()
         if _is_holder(value):
