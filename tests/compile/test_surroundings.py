@@ -81,33 +81,72 @@ def test_settings_of_modules() -> None:
     assert "negative_slope" in reasons(compiled)[1]
 
 
+class Beside:
+    """A compiled step and its eager twin, which must do the same to equal parameters."""
+
+    def __init__(self, optimizer: Callable[[list[Any]], Any]) -> None:
+        self.weights = [lm.nn.Parameter(lm.tensor([1.0, -2.0])) for _ in range(2)]
+        self.optimizers = [optimizer([one]) for one in self.weights]
+        self.compiled = lm.compile(lambda: self.step(0))
+
+    def step(self, number: int) -> None:
+        w = self.weights[number]
+        self.optimizers[number].step((w * w).sum().backward())
+
+    def both(self) -> None:
+        self.compiled()
+        self.step(1)
+        assert self.weights[0].tolist() == self.weights[1].tolist()
+
+
 def test_settings_of_optimizers_and_loaded_state() -> None:
-    def made() -> tuple[Any, Any]:
-        w = lm.nn.Parameter(lm.tensor([1.0, -2.0]))
-        return w, lm.optim.Adam([w], lr=0.1)
-
-    (w, opt), (v, other) = made(), made()
-
-    def step() -> None:
-        opt.step((w * w).sum().backward())
-
-    compiled = lm.compile(step)
-
-    def both() -> None:
-        compiled()
-        other.step((v * v).sum().backward())
-        assert w.tolist() == v.tolist()
-
-    both()
-    both()
-    for one in (opt, other):
+    beside = Beside(lambda parameters: lm.optim.Adam(parameters, lr=0.1))
+    beside.both()
+    beside.both()
+    for one in beside.optimizers:
         one.groups[0].options["betas"] = (0.5, 0.9)
-    both()
-    for one in (opt, other):
+    beside.both()
+    for one in beside.optimizers:
         one.load_state_dict(one.state_dict())
-    both()
-    both()
-    assert len(reasons(compiled)) == 3
+    beside.both()
+    beside.both()
+    assert len(reasons(beside.compiled)) == 3
+
+
+def test_state_of_an_optimizer_that_was_replaced_is_noticed() -> None:
+    beside = Beside(lambda parameters: lm.optim.SGD(parameters, lr=0.1, momentum=0.9))
+    beside.both()
+    beside.both()
+    for one in beside.optimizers:
+        one.state[0]["momentum"] = lm.tensor([3.0, 4.0])
+    beside.both()
+    for one in beside.optimizers:
+        one.state[0] = {"step": 1, "momentum": lm.tensor([5.0, 6.0])}
+    beside.both()
+    beside.both()
+    for one in beside.optimizers:
+        del one.state[0]
+    beside.both()
+    beside.both()
+
+
+def test_what_is_read_of_an_optimizer_is_watched() -> None:
+    w = lm.nn.Parameter(lm.tensor([1.0]))
+    opt = lm.optim.SGD([w], lr=0.5, momentum=0.9)
+    rate = lm.compile(lambda x: x * opt.lr)
+    decay = lm.compile(lambda x: x * opt.groups[0].options["momentum"])
+    steps = lm.compile(lambda x: x * float(opt.state[0]["step"] if opt.state else 0))
+    buffer = lm.compile(lambda x: x * (opt.state[0]["momentum"] if opt.state else 0.0))
+    x = lm.ones((1,))
+    for compiled in (rate, decay, steps, buffer):
+        assert compiled(x).tolist() == compiled.function(x).tolist()
+    opt.step(w.sum().backward())
+    opt.lr = 0.25
+    opt.groups[0].options["momentum"] = 0.5
+    for compiled in (rate, decay, steps, buffer):
+        assert compiled(x).tolist() == compiled.function(x).tolist()
+    opt.state[0]["momentum"] = lm.tensor([5.0])
+    assert buffer(x).tolist() == [5.0]
 
 
 def test_options_of_optimizers_are_watched_in_the_dict_that_is_there() -> None:
