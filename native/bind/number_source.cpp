@@ -43,9 +43,10 @@ void PythonSource::commit() const {
   checked(PyObject_CallMethodNoArgs(source_.ptr(), names().commit));
 }
 
-StepNumbers::StepNumbers(nb::object optimizer, nb::object group)
+StepNumbers::StepNumbers(nb::object optimizer, nb::object group, long earlier)
     : optimizer_(std::move(optimizer)),
       group_(std::move(group)),
+      earlier_(earlier),
       settles_at_(
           nb::cast<long>(nb::getattr(optimizer_.attr("numbers"), "settles_at", nb::int_(kNever)))) {
 }
@@ -71,11 +72,11 @@ bool StepNumbers::has_settled() const {
   int is_larger = 0;
   const long step = PyLong_AsLongAndOverflow(last_step().ptr(), &is_larger);
   if (step == -1 && PyErr_Occurred()) throw nb::python_error();
-  return is_larger > 0 || step >= settles_at_ - 1;
+  return is_larger > 0 || step >= settles_at_ - 1 - earlier_;
 }
 
 nb::object StepNumbers::values() const {
-  const nb::object step = next_step();
+  const nb::object step = checked(PyNumber_Add(next_step().ptr(), nb::int_(earlier_).ptr()));
   const nb::object options = checked(PyObject_GetAttr(group_.ptr(), names().options));
   PyObject* const arguments[] = {optimizer_.ptr(), step.ptr(), options.ptr()};
   return checked(PyObject_VectorcallMethod(names().numbers, arguments, 3, nullptr));
@@ -152,7 +153,7 @@ void bind_number_source(nb::module_& m) {
   using lumus::StepNumbers;
   nb::class_<StepNumbers>(m, "StepNumbers", nb::type_slots(lumus::step_numbers_slots),
                           nb::is_final())
-      .def(nb::init<nb::object, nb::object>())
+      .def(nb::init<nb::object, nb::object, long>())
       .def_prop_ro("states", &StepNumbers::states)
       .def("agree", &StepNumbers::agree)
       .def("watch", &StepNumbers::watch)

@@ -42,7 +42,8 @@ class PythonSource final : public NumberSource {
 // attribute `settles_at`, it gives the same from that step on as long as the options stay.
 class StepNumbers final : public NumberSource {
  public:
-  StepNumbers(nb::object optimizer, nb::object group);
+  // `earlier` steps of the same parameters come before this one in the same call.
+  StepNumbers(nb::object optimizer, nb::object group, long earlier);
 
   nb::list states() const { return states_; }
   // Whether the parameters have made as many steps as each other.
@@ -63,6 +64,7 @@ class StepNumbers final : public NumberSource {
 
   nb::object optimizer_, group_;
   nb::list states_;
+  long earlier_;
   long settles_at_;
 };
 

@@ -74,6 +74,7 @@ bool read_one(const Place& place, PyObject** value) {
       return look_up(space.ptr(), place.name.ptr(), value);
     }
     case PlaceKind::items:
+    case PlaceKind::size:
     case PlaceKind::agreement:
       break;
   }
@@ -153,7 +154,18 @@ bool stand_equal(const Place& place) {
   return agrees == 1;
 }
 
+// -1 for an object without a dict of its own.
+Py_ssize_t size_of(PyObject* owner) {
+  const nb::object space = PyType_Check(owner) ? space_of_class(owner)
+                                               : nb::steal(PyObject_GenericGetDict(owner, nullptr));
+  if (space.is_valid() && PyDict_Check(space.ptr())) return PyDict_GET_SIZE(space.ptr());
+  PyErr_Clear();
+  return -1;
+}
+
 bool stands(const Place& place) {
+  if (place.kind == PlaceKind::size)
+    return PyLong_AsSsize_t(place.value.ptr()) == size_of(place.owner.ptr());
   if (place.kind == PlaceKind::items) return stand_all(place);
   if (place.kind == PlaceKind::agreement) return stand_equal(place);
   PyObject* now;
@@ -162,6 +174,10 @@ bool stands(const Place& place) {
 
 // False where it cannot be known.
 bool read(const Place& place, nb::object* value) {
+  if (place.kind == PlaceKind::size) {
+    *value = nb::int_(size_of(place.owner.ptr()));
+    return true;
+  }
   if (place.kind == PlaceKind::agreement) return stand_equal(place);
   if (place.kind == PlaceKind::items) {
     *value = items_of(place.owner.ptr(), place.limit);
@@ -202,6 +218,8 @@ void Snapshot::add_code(nb::object function) {
 }
 
 void Snapshot::add_ancestry(nb::object owner) { add({PlaceKind::ancestry, std::move(owner)}); }
+
+void Snapshot::add_size(nb::object owner) { add({PlaceKind::size, std::move(owner)}); }
 
 void Snapshot::add_defaults(nb::object function, bool by_keyword) {
   check_function(function);
@@ -282,6 +300,7 @@ void bind_snapshot(nb::module_& m) {
       .def("add_cell", &Snapshot::add_cell)
       .def("add_code", &Snapshot::add_code)
       .def("add_ancestry", &Snapshot::add_ancestry)
+      .def("add_size", &Snapshot::add_size)
       .def("add_defaults", &Snapshot::add_defaults)
       .def("add_items", &Snapshot::add_items)
       .def("add_agreement", &Snapshot::add_agreement)

@@ -25,6 +25,7 @@ enum class PlaceKind : std::uint8_t {
   defaults,
   keyword_defaults,
   ancestry,
+  size,
   agreement
 };
 
@@ -47,6 +48,8 @@ class Snapshot {
   void add_code(nb::object function);
   // The class of an object and what it inherits from; of a class those of itself.
   void add_ancestry(nb::object owner);
+  // How many attributes an object or class has of its own.
+  void add_size(nb::object owner);
   void add_defaults(nb::object function, bool by_keyword);
   void add_items(nb::object container, Py_ssize_t limit);
   void add_agreement(nb::list dicts, nb::str key);

@@ -3,12 +3,21 @@
 #include <algorithm>
 
 #include "bind/conversion.h"
+#include "runtime/overlap.h"
 
 namespace nb = nanobind;
 
 namespace lumus {
 
-Writes::Writes(nb::list arrays, nb::list arguments) {
+namespace {
+
+bool share(const Array& a, const Array& b) {
+  return a.storage.get() == b.storage.get() && views_overlap(a.view, b.view);
+}
+
+}  // namespace
+
+Writes::Writes(nb::list arrays, nb::list arguments, nb::list read) {
   for (nb::handle write : arrays) {
     kept_.push_back(nb::borrow(write[0]));
     const Array& array = nb::cast<const Array&>(write[0]);
@@ -20,22 +29,31 @@ Writes::Writes(nb::list arrays, nb::list arguments) {
     const auto place = nb::cast<std::size_t>(write[0]);
     arguments_.push_back({nullptr, place, nb::borrow(write[1]), nb::borrow(write[2])});
   }
+  if (arguments_.empty()) return;
+  for (nb::handle array : read) {
+    kept_.push_back(nb::borrow(array));
+    read_.push_back(&nb::cast<const Array&>(array));
+  }
 }
 
 bool Writes::meet(const Arguments& arguments) const {
   check(arguments);
-  std::vector<const Storage*> given;
   for (const Array* const argument : arguments) {
-    const Storage* const storage = argument->storage.get();
-    if (std::binary_search(storages_.begin(), storages_.end(), storage)) return true;
-    if (!arguments_.empty()) given.push_back(storage);
+    if (!std::binary_search(storages_.begin(), storages_.end(), argument->storage.get())) continue;
+    const auto is_met = [&](const Write& write) { return share(*argument, *write.array); };
+    if (std::any_of(arrays_.begin(), arrays_.end(), is_met)) return true;
   }
-  std::sort(given.begin(), given.end());
-  return std::any_of(arguments_.begin(), arguments_.end(), [&](const Write& write) {
-    const auto [first, last] =
-        std::equal_range(given.begin(), given.end(), arguments[write.place]->storage.get());
-    return last - first > 1;
-  });
+  return std::any_of(arguments_.begin(), arguments_.end(),
+                     [&](const Write& write) { return meets_written(arguments, write.place); });
+}
+
+bool Writes::meets_written(const Arguments& arguments, std::size_t place) const {
+  const Array& written = *arguments[place];
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    if (at != place && share(*arguments[at], written)) return true;
+  }
+  return std::any_of(read_.begin(), read_.end(),
+                     [&](const Array* array) { return share(*array, written); });
 }
 
 void Writes::note(const Arguments& arguments) const {
@@ -74,7 +92,7 @@ void bind_writes(nb::module_& m) {
   using lumus::arrays_in;
   using lumus::Writes;
   nb::class_<Writes>(m, "Writes", nb::is_final())
-      .def(nb::init<nb::list, nb::list>())
+      .def(nb::init<nb::list, nb::list, nb::list>(), nb::arg(), nb::arg(), nb::arg() = nb::list())
       .def("meet", [](const Writes& writes,
                       nb::list arguments) { return writes.meet(arrays_in(arguments)); })
       .def("note",

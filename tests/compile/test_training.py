@@ -153,7 +153,7 @@ def test_an_error_in_tracing_changes_nothing() -> None:
     assert {name: value.tolist() for name, value in model.state_dict().items()} == before
     assert kept.tolist() == [1.0]
     assert outside.backward()[kept].tolist() == [2.0]
-    assert optimizer.state[0]["step"] == 0
+    assert dict(optimizer.state) == {}
 
 
 def test_an_error_when_running_leaves_parameters_and_counts() -> None:

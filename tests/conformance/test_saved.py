@@ -29,8 +29,8 @@ def test_saved_op_is_the_op(spec: OpSpec, tmp_path: Path, monkeypatch: pytest.Mo
         try:
             function.save(path, *inputs)
         except TraceError as error:
-            looks_at_values, own_generator = "compile: ", "a Generator of its own"
-            if looks_at_values in str(error) or own_generator in str(error):
+            told = ("compile: ", "depends on values", "a Generator of its own")
+            if any(one in str(error) for one in told):
                 continue
             raise
         loaded = lm.load_program(path)

@@ -169,7 +169,7 @@ class Group:
 
 
 def test_steps_are_counted_in_all_states() -> None:
-    numbers = _native.StepNumbers(Optimizer(), group := Group(lr=0.5))
+    numbers = _native.StepNumbers(Optimizer(), group := Group(lr=0.5), 0)
     states = [{"step": 3}, {"step": 3}]
     numbers.states.extend(states)
     assert numbers.agree()
@@ -194,7 +194,7 @@ class Settling(Optimizer):
 
 def test_numbers_that_have_settled_are_asked_for_again_when_something_has_changed() -> None:
     optimizer, group, state = Settling(), Group(lr=1.0), {"step": 0}
-    numbers = _native.StepNumbers(optimizer, group)
+    numbers = _native.StepNumbers(optimizer, group, 0)
     numbers.states.append(state)
     call = plan_call(numbers)
     ones = lm.ones((3,))
@@ -218,7 +218,7 @@ def test_numbers_that_have_settled_are_asked_for_again_when_something_has_change
 
 def test_numbers_are_asked_for_again_after_an_error() -> None:
     source, optimizer = Rate(0.0), Settling()
-    numbers = _native.StepNumbers(optimizer, Group(lr=1.0))
+    numbers = _native.StepNumbers(optimizer, Group(lr=1.0), 0)
     numbers.states.append({"step": 4})
     call = plan_call(numbers)
     call.seen = _native.Snapshot()
@@ -232,7 +232,7 @@ def test_numbers_are_asked_for_again_after_an_error() -> None:
 
 
 def test_states_without_a_count_are_errors() -> None:
-    numbers = _native.StepNumbers(Optimizer(), Group(lr=0.5))
+    numbers = _native.StepNumbers(Optimizer(), Group(lr=0.5), 0)
     with pytest.raises(IndexError, match="no parameter"):
         numbers.values()
     numbers.states.append({})

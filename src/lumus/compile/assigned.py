@@ -7,23 +7,37 @@ compared and put back after it.
 from __future__ import annotations
 
 import dis
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from inspect import getattr_static
 from operator import is_
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from lumus.compile.places import GONE, Attribute, Place, same, told_change
+from lumus.compile.foreign import state_of
+from lumus.compile.places import (
+    GONE,
+    LARGE,
+    Attribute,
+    Place,
+    is_slot,
+    own_attributes,
+    same,
+    told_change,
+)
 from lumus.core.frozen import frozen
 from lumus.core.tensor import Tensor
+from lumus.core.tree import CONTAINERS
 from lumus.errors import TraceError
 from lumus.trace.value import Value
 
+_MOST = 1000  # objects in which a tensor is looked for
+_APART = (type, ModuleType, FunctionType, CodeType, np.ndarray)  # which hold no results
 _LARGEST = 1 << 20  # bytes of an array that is looked at
-_PLAIN = ("builtins", "collections")
+_CONTAINERS = (OrderedDict, dict, list, set, deque)
 _STORES = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF"})
 
 
@@ -39,11 +53,14 @@ class Assignment:
     redo: Callable[[], None]
     place: Place | None = None  # None of a container
     is_input: bool = False  # of each call, so that it must stand before
+    is_new: bool = False  # a container that each call makes, or one too large to be watched
+    is_random: bool = False  # the state of a generator
+    value: Any = None  # what stands there now, or the container that has changed
 
     @property
     def can_be_done(self) -> bool:
         """Whether each call may do the same."""
-        return not self.is_traced and not self.is_input
+        return not (self.is_traced or self.is_input or self.is_new or self.is_random)
 
 
 class Before:
@@ -53,6 +70,8 @@ class Before:
         self._places = list(places)
         self._containers: list[tuple[str, Any, Any, bool]] = []
         self._arrays: list[tuple[str, Any, Any]] = []
+        self._generators: list[tuple[str, Any, Any]] = []
+        self._caches: list[tuple[Any, int]] = []
         self._objects: list[tuple[str, Any, dict[str, Any], frozenset[str] | None]] = []
 
     def add_container(self, name: str, container: Any, *, is_input: bool = False) -> None:
@@ -61,17 +80,28 @@ class Before:
 
     def add_object(self, name: str, owner: Any, named: frozenset[str] | None) -> None:
         """Remembers the attributes of an object: those `named`, and all that come to be traced."""
-        self._objects.append((name, owner, dict(vars(owner)), named))
+        attributes = own_attributes(owner) or {}
+        if named is not None and isinstance(owner, type | ModuleType):
+            attributes = {key: attributes[key] for key in named if key in attributes}
+        self._objects.append((name, owner, dict(attributes), named))
 
     def add_array(self, name: str, array: Any) -> None:
         """Remembers the elements of a NumPy array, if it is small."""
         if array.nbytes <= _LARGEST and array.flags.writeable and not array.dtype.hasobject:
             self._arrays.append((name, array, array.copy()))
 
+    def add_generator(self, name: str, generator: Any) -> None:
+        """Remembers where a generator of random numbers stands."""
+        self._generators.append((name, generator, state_of(generator)[0]))
+
+    def add_cache(self, cached: Any) -> None:
+        """Remembers how often a cached function had to compute."""
+        self._caches.append((cached, cached.cache_info().misses))
+
     def assignments(self) -> Iterator[Assignment]:
         """What has changed."""
         for name, place, value in self._places:
-            if not _equal(place.read(), value):
+            if not same(place.read(), value):
                 yield _at_place(name, place, value, place.read(), value)
         for name, container, copy, is_input in self._containers:
             if not _equal_items(container, copy):
@@ -83,6 +113,11 @@ class Before:
                     partial(np.copyto, array, array.copy()),
                 )
                 yield Assignment(name, "other elements", False, False, undo, redo)
+        for name, generator, state in self._generators:
+            now, write = state_of(generator)
+            if now != state:
+                undo, redo = partial(write, state), partial(write, now)
+                yield Assignment(name, "", False, False, undo, redo, is_random=True)
         for name, owner, attributes, named in self._objects:
             yield from _of_object(name, owner, attributes, named)
 
@@ -91,16 +126,28 @@ class Before:
         assigned = list(self.assignments())
         for one in assigned:
             one.undo()
+        for cached, misses in self._caches:
+            # What it holds from the trace may be tensors that have no values.
+            if cached.cache_info().misses != misses:
+                cached.cache_clear()
         return assigned
 
 
 def refused(function: str, assignment: Assignment, codes: Iterable[CodeType]) -> TraceError:
     """The error for what cannot be left as the trace has assigned it."""
     name = assignment.what
+    if assignment.is_random:
+        return TraceError(
+            f"compile: {function} draws random numbers of {name}, once, when it is traced; later "
+            "calls would repeat them",
+            hint="draw them of lumus.random, whose numbers are new at each call, or outside",
+        )
     site = _line_of(name.rpartition(".")[2], codes)
     where = f" at {site}" if site else ""
     if assignment.is_traced:
-        into = f", or write it in place: {name}.copy_(value)" if assignment.was_tensor else ""
+        into = ", or make it before (a call without compile fills such a cache)"
+        if assignment.was_tensor:
+            into = f", or write it in place: {name}.copy_(value)"
         return TraceError(
             f"compile: {function} keeps a tensor that it computes, as {name}{where}; later calls "
             "run its plan, which would not put it there again",
@@ -110,7 +157,7 @@ def refused(function: str, assignment: Assignment, codes: Iterable[CodeType]) ->
         return TraceError(
             f"compile: {function} changes {name}{where} ({assignment.change}), which is an input "
             "of its plan",
-            hint="set it before the call: nothing is traced again for a rate",
+            hint="change it before the call: nothing is traced again for another rate",
         )
     return TraceError(
         f"compile: {function} changes {name}{where} ({assignment.change}) each time it runs; "
@@ -125,23 +172,27 @@ def _at_place(name: str, place: Place, value: Any, now: Any, stood: Any) -> Assi
     return Assignment(
         name,
         told_change(value, now),
-        _is_traced(now),
+        holds_traced(now),
         isinstance(value, Tensor),
         partial(place.write, stood),
         partial(place.write, place.read()),
         place,
+        is_new=isinstance(now, _CONTAINERS),
+        value=now,
     )
 
 
 def _of_object(
     name: str, owner: Any, attributes: dict[str, Any], named: frozenset[str] | None
 ) -> Iterator[Assignment]:
-    present = vars(owner)
-    for key in [*attributes, *[key for key in present if key not in attributes]]:
+    present = own_attributes(owner) or {}
+    is_large = isinstance(owner, type | ModuleType)
+    new = [key for key in (named or () if is_large else present) if key not in attributes]
+    for key in [*attributes, *new]:
         # An attribute that is deleted or was not there means that of the class.
-        of_class = getattr(type(owner), key, GONE)
+        of_class = GONE if is_large else getattr_static(type(owner), key, GONE)
         now, value = present.get(key, of_class), attributes.get(key, of_class)
-        if not _equal(now, value) and (named is None or key in named or _is_traced(now)):
+        if not same(now, value) and (named is None or key in named or holds_traced(now)):
             place, what = Attribute(owner, key), f"{name}.{key}" if name else key
             yield _at_place(what, place, value, now, attributes.get(key, GONE))
 
@@ -150,51 +201,69 @@ def _in_container(name: str, container: Any, copy: Any, is_input: bool) -> Assig
     change, was_tensor = "other items", False
     if len(copy) != len(container):
         change = f"{len(copy)} -> {len(container)} items"
-    known = set(map(id, _listed(copy)))
-    is_traced = any(_is_traced(one) for one in _listed(container) if id(one) not in known)
+    known = set(map(id, [*copy, *copy.values()] if isinstance(copy, dict) else copy))
+    is_traced = any(holds_traced(one) for one in _listed(container) if id(one) not in known)
     if isinstance(container, dict):
-        keys = [key for key, one in container.items() if not _equal(copy.get(key, GONE), one)]
+        now = _copied(container)
+        keys = [key for key, one in now.items() if not same(copy.get(key, GONE), one)]
         if keys:
             name, value = f"{name}[{keys[0]!r}]", copy.get(keys[0], GONE)
-            change = told_change(value, container[keys[0]])
+            change = told_change(value, now[keys[0]])
             was_tensor = isinstance(value, Tensor)
     undo = partial(_refill, container, copy)
     redo = partial(_refill, container, _copied(container))
-    return Assignment(name, change, is_traced, was_tensor, undo, redo, None, is_input)
+    return Assignment(
+        name,
+        change,
+        is_traced,
+        was_tensor,
+        undo,
+        redo,
+        is_input=is_input,
+        is_new=max(len(copy), len(container)) > LARGE,
+        value=container,
+    )
+
+
+def _kind_of(container: Any) -> Any:
+    """The class whose own methods are used, whatever a subclass does about it."""
+    return next(kind for kind in _CONTAINERS if isinstance(container, kind))
 
 
 def _listed(container: Any) -> list[Any]:
-    return [*container, *container.values()] if isinstance(container, dict) else list(container)
+    """What is held: the items, of a dict keys and then values."""
+    kind = _kind_of(container)
+    if not issubclass(kind, dict):
+        return list(kind.__iter__(container))
+    pairs = list(kind.items(container))
+    return [*[key for key, _ in pairs], *[value for _, value in pairs]]
 
 
 def _copied(container: Any) -> Any:
-    return dict(container) if isinstance(container, dict) else list(container)
+    kind = _kind_of(container)
+    is_dict = issubclass(kind, dict)
+    return dict(kind.items(container)) if is_dict else list(kind.__iter__(container))
 
 
 def _refill(container: Any, copy: Any) -> None:
-    """Puts items in the place of all that are there, whatever a subclass does about it."""
-    kind: Any = next(cls for cls in type(container).__mro__ if cls.__module__ in _PLAIN)
+    """Puts items in the place of all that are there."""
+    kind = _kind_of(container)
     kind.clear(container)
-    add = kind.update if isinstance(container, dict | set) else kind.extend
+    add = kind.extend if issubclass(kind, list | deque) else kind.update
     add(container, copy)
 
 
-def _equal(now: Any, value: Any) -> bool:
-    """Whether one stands for the other: the same, or made anew of the same plain values."""
-    if now is value or same(now, value):
-        return True
-    if now.__class__ is not value.__class__ or now.__class__ not in (list, dict, set, frozenset):
-        return False
-    return _equal_items(now, value)
+def _equal_items(container: Any, copy: Any) -> bool:
+    now, before = _listed(container), list(copy)
+    if isinstance(container, set):
+        return len(now) == len(before) and set(map(id, now)) == set(map(id, before))
+    if isinstance(copy, dict):
+        before += copy.values()
+    return len(now) == len(before) and (all(map(is_, now, before)) or all(map(same, now, before)))
 
 
-def _equal_items(now: Any, value: Any) -> bool:
-    one, other = _listed(now), _listed(value)
-    return len(one) == len(other) and (all(map(is_, one, other)) or all(map(_equal, one, other)))
-
-
-def _is_traced(value: Any) -> bool:
-    """Whether a value is a tensor of the trace, or a container that holds one."""
+def holds_traced(value: Any) -> bool:
+    """Whether a value is a tensor of the trace, or an object or container that holds one."""
     pending = [value]
     entered: set[int] = set()
     while pending:
@@ -202,10 +271,21 @@ def _is_traced(value: Any) -> bool:
         if isinstance(one, Tensor):
             if one.data.__class__ is Value:
                 return True
-        elif isinstance(one, list | tuple | dict | set | deque) and id(one) not in entered:
+        elif id(one) not in entered:
             entered.add(id(one))
-            pending.extend(_listed(one))
+            if type(one) in CONTAINERS:
+                pending.extend(CONTAINERS[type(one)][0](one))
+            elif len(entered) < _MOST and not isinstance(one, _APART):
+                pending.extend((own_attributes(one) or {}).values())
+                pending.extend(Attribute(one, slot).read() for slot in _slots_of(one))
+            if issubclass(type(one), (tuple, *_CONTAINERS)):
+                pending.extend(tuple.__iter__(one) if isinstance(one, tuple) else _listed(one))
     return False
+
+
+def _slots_of(value: Any) -> list[str]:
+    classes = type(value).__mro__
+    return [name for cls in classes for name in vars(cls) if is_slot(value, name)]
 
 
 def _line_of(name: str, codes: Iterable[CodeType]) -> str:

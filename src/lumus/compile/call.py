@@ -22,7 +22,7 @@ class Call:
     none of the `tensors`: `leaves` says by their places which tensors they are.
     """
 
-    __slots__ = ("function", "key", "kinds", "leaves", "records", "tensors", "tree")
+    __slots__ = ("function", "given", "key", "kinds", "leaves", "records", "tensors", "tree")
 
     def __init__(
         self,
@@ -32,6 +32,7 @@ class Call:
         records: bool,
     ) -> None:
         self.function = function
+        self.given = (args, kwargs)
         self.tensors: list[Tensor[Any]] = []
         self.tree: Branch = take_apart((args, kwargs), self.tensors)
         self.records = records

@@ -129,7 +129,9 @@ class CompiledFunction(_native.Called, Generic[P, R]):
 
     def program(self, *args: P.args, **kwargs: P.kwargs) -> Program:
         """The traced program of a call with these arguments, before the passes; runs nothing."""
-        return trace(self._call(args, kwargs), self.name).program
+        traced = trace(self._call(args, kwargs), self.name)
+        traced.abandon()
+        return traced.program
 
     def optimised(self, *args: P.args, **kwargs: P.kwargs) -> Program:
         """The program of such a call after the passes; runs nothing."""
@@ -213,15 +215,23 @@ class CompiledFunction(_native.Called, Generic[P, R]):
         if traced.assigned:
             for one in traced.assigned:
                 one.redo()
+            codes = traced.surroundings.codes()
             try:
                 again = trace(call, self.name)
+            except Exception as error:  # a second call would be no such call
+                traced.abandon()
+                if isinstance(error, TraceError):
+                    raise
+                raise refused(self.name, traced.assigned[0], codes) from error
             finally:
                 for one in traced.assigned:
                     one.undo()
             if again.assigned:
+                again.abandon()
+                traced.abandon()
                 name = again.assigned[0].what
                 told = next((one for one in traced.assigned if one.what == name), again.assigned[0])
-                raise refused(self.name, told, again.surroundings.codes())
+                raise refused(self.name, told, codes)
         return traced
 
     def _reason(self, call: Call, known: list[Variant]) -> str:
@@ -261,6 +271,11 @@ class BoundFunction:
     def __init__(self, function: CompiledFunction[..., Any], owner: Any) -> None:
         self.function = function
         self.owner = owner
+
+    @property
+    def __wrapped__(self) -> MethodType:
+        """The method that it compiles."""
+        return MethodType(self.function.function, self.owner)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.function(self.owner, *args, **kwargs)

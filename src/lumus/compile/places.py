@@ -5,8 +5,9 @@ What stands in one can be read, told in words, watched by a snapshot, and put ba
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import CellType, MemberDescriptorType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from lumus.core.frozen import frozen
 from lumus.core.watch import CHANGES, Snapshot
 
 NUMBERS = (bool, int, float, str, type(None))
+_VALUES = (*NUMBERS, bytes, range, slice)
 GONE = object()
 """What stands in a place where nothing is."""
 LARGE = 1000
@@ -80,7 +82,7 @@ class Attribute:
         """What it means now."""
         if is_slot(self.owner, self.name):
             return getattr(self.owner, self.name, GONE)
-        return vars(self.owner).get(self.name, GONE)
+        return (own_attributes(self.owner) or {}).get(self.name, GONE)
 
     def write(self, value: Any) -> None:
         """Gives it that meaning, whatever the class does when an attribute is set."""
@@ -165,6 +167,19 @@ def is_slot(value: Any, name: str) -> bool:
     return isinstance(getattr(type(value), name, None), MemberDescriptorType)
 
 
+def own_attributes(value: Any) -> Mapping[str, Any] | None:
+    """The dict of an object's or class's own attributes, None without one.
+
+    A `__getattr__` of a user is not asked: it may answer, or raise, what it likes.
+    """
+    if isinstance(value, type):
+        return vars(value)
+    try:
+        return cast("Mapping[str, Any]", object.__getattribute__(value, "__dict__"))
+    except AttributeError:
+        return None
+
+
 def items_of(container: Any) -> list[Any]:
     """What a container holds, keys included; the length of one that would take long."""
     if len(container) > LARGE:
@@ -178,11 +193,17 @@ def same(now: Any, value: Any) -> bool:
         return False
     if isinstance(value, tuple):
         return len(now) == len(value) and all(map(same, now, value))
-    return now is value or (isinstance(value, NUMBERS) and repr(now) == repr(value))
+    if now is value:
+        return True
+    if isinstance(value, float | complex):  # tells -0.0 from 0.0, and finds NaN
+        return repr(now) == repr(value)
+    return isinstance(value, _VALUES) and bool(now == value)
 
 
 def told(value: Any) -> str:
     """A value in words."""
+    if isinstance(value, int) and abs(value) > 10**_LONGEST:
+        return "a large int"
     if isinstance(value, NUMBERS):
         text = repr(value)
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -11,9 +11,11 @@ from __future__ import annotations
 import dis
 import os
 import sys
-from collections import deque
+import weakref
+from collections import ChainMap, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache, partial, partialmethod
+from itertools import islice
 from operator import is_
 from pathlib import Path
 from types import (
@@ -28,6 +30,7 @@ import numpy as np
 
 from lumus.autograd.custom_call import CustomOp
 from lumus.compile.assigned import Assignment, Before
+from lumus.compile.foreign import GENERATORS, is_random
 from lumus.compile.places import (
     GONE,
     LARGE,
@@ -41,20 +44,28 @@ from lumus.compile.places import (
     Place,
     is_slot,
     items_of,
+    own_attributes,
     same,
     told_change,
 )
 from lumus.core.site import INTERNAL_PREFIXES
 from lumus.core.tensor import Tensor
+from lumus.core.tree import CONTAINERS
 from lumus.core.watch import CHANGES, Holder, Snapshot
 
 # Methods that code calls without naming them.
+_OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or",
+    "xor", "lshift", "rshift",
+)  # fmt: skip
 _CALLED_BY_SYNTAX = frozenset(f"__{name}__" for name in (
-    "call", "get", "getattr", "getitem", "iter", "next", "len", "contains", "bool", "float", "int",
-    "index", "enter", "exit", "neg", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv",
-    "rtruediv", "pow", "matmul", "eq", "lt", "le", "gt", "ge", "iadd", "isub", "imul", "setitem",
-    "delitem", "setattr",
+    "new", "call", "get", "set", "delete", "getattr", "getattribute", "setattr", "delattr",
+    "getitem", "setitem", "delitem", "missing", "iter", "next", "reversed", "len", "contains",
+    "bool", "float", "int", "index", "complex", "round", "abs", "neg", "pos", "invert", "hash",
+    "str", "repr", "format", "enter", "exit", "eq", "ne", "lt", "le", "gt", "ge",
+    *_OPERATORS, *[f"r{name}" for name in _OPERATORS], *[f"i{name}" for name in _OPERATORS],
 ))  # fmt: skip
+_ITERATORS = ("builtins", "itertools")
 _STANDARD_LIBRARY = str(Path(os.__file__).parent)
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
@@ -68,12 +79,16 @@ class Surroundings:
         self._holds: list[tuple[str, Any]] = []
         self._containers: list[tuple[str, Any, list[Any]]] = []
         self._arrays: list[tuple[str, Any]] = []
+        self._generators: list[tuple[str, Any]] = []  # of random numbers that are not lumus's
+        self._iterators: list[str] = []
+        self._caches: list[Any] = []
         self._objects: dict[int, tuple[str, Any]] = {}  # whose attributes the code may read
         self._asked: set[tuple[int, str]] = set()
         self._codes: list[CodeType] = []
         self._descended: set[int] = set()  # whose classes are watched
         self._code_names: set[str] = set()
         self._attributes: set[tuple[int, str]] = set()
+        self._present: list[tuple[str, Any, set[str]]] = []  # objects, and their attributes
         self._changes = CHANGES.count
         self._look(function, arguments)
 
@@ -99,22 +114,33 @@ class Surroundings:
         """The code that the function leads to."""
         return self._codes
 
+    def iterator(self) -> str | None:
+        """The name of an iterator of Python's that the code uses, if there is one."""
+        return next(iter(self._iterators), None)
+
     def before(self) -> Before:
         """What stands now where the function may assign."""
         before = Before(self._names)
         for name, container, _ in self._containers:
             before.add_container(name, container)
         for name, holder in self._holders:
-            for path, part in type(holder).assignable_parts(holder):
-                if isinstance(part, dict):
-                    before.add_container(_joined(name, path), part, is_input=True)
+            for path, part, is_input in type(holder).assignable_parts(holder):
+                if isinstance(part, list | dict):
+                    before.add_container(_joined(name, path), part, is_input=is_input)
                 else:
                     before.add_object(_joined(name, path), part, None)
         for name, array in self._arrays:
-            before.add_array(name, array)
+            is_bytes = isinstance(array, bytearray)
+            before.add_array(name, np.frombuffer(array, np.uint8) if is_bytes else array)
+        # Other threads may draw of the shared ones, so they count where the code names them only.
+        shared = GENERATORS if "random" in self._code_names else []
+        for name, generator in [*shared, *self._generators]:
+            before.add_generator(name, generator)
+        for cache in self._caches:
+            before.add_cache(cache)
         named = frozenset(self._code_names)
         for name, value in self._objects.values():
-            if not isinstance(value, type | ModuleType) and hasattr(value, "__dict__"):
+            if own_attributes(value) is not None:
                 before.add_object(name, value, named)
         return before
 
@@ -128,6 +154,12 @@ class Surroundings:
                 self._names.append((one.what, one.place, None))
         self._names = [(name, place, place.read()) for name, place, _ in self._names]
         self._containers = [(name, one, items_of(one)) for name, one, _ in self._containers]
+        owners = {id(owner): (name, owner) for name, owner in self._objects.values()}
+        for name, owner in self._objects.values():
+            for cls in type(owner).__mro__:
+                if _is_of_user(cls.__module__):
+                    owners.setdefault(id(cls), (name, cls))
+        self._present = [(name, owner, self._named_of(owner)) for name, owner in owners.values()]
         self._changes = CHANGES.count
         self._holds = list(self._contents())
 
@@ -137,6 +169,8 @@ class Surroundings:
             place.watch(snapshot)
         for _, container, _ in self._containers:
             snapshot.add_items(container, LARGE)
+        for _, owner, _ in self._present:
+            snapshot.add_size(owner)
         snapshot.add_attribute(CHANGES, "count")
 
     def difference(self) -> str | None:
@@ -151,6 +185,10 @@ class Surroundings:
                 return f"{name}: {len(items)} -> {len(now)} items"
             if not all(map(is_, now, items)) and not all(map(same, now, items)):
                 return f"{name}: other items"
+        for name, owner, present in self._present:
+            appeared = sorted(self._named_of(owner) - present)
+            if appeared:
+                return f"{_joined(name, appeared[0])}: new"
         changes = CHANGES.count
         if changes == self._changes:
             return None
@@ -164,6 +202,10 @@ class Surroundings:
                 return f"{name}: {told_change(value, now)}"
         self._changes = changes
         return None
+
+    def _named_of(self, owner: Any) -> set[str]:
+        """Which attributes that the code names an object or class has of its own."""
+        return self._code_names & set(own_attributes(owner) or ())
 
     def _contents(self) -> Iterator[tuple[str, Any]]:
         for label, holder in self._holders:
@@ -184,10 +226,24 @@ class Surroundings:
 
     def _led_to(self, name: str, value: Any) -> Iterable[tuple[str, Any]]:
         """What a value leads to; what is to be watched of it is noted."""
-        if isinstance(value, (Tensor, CustomOp, *NUMBERS)):
+        kind = type(value)  # a proxy says that it is of another class
+        if kind in NUMBERS or isinstance(value, Tensor | CustomOp):
             return ()  # the Python of a custom op runs at each call
-        if isinstance(value, np.ndarray):
+        if issubclass(kind, np.ndarray | bytearray):
             self._arrays.append((name, value))
+            return ()
+        if kind in CONTAINERS:  # a gradient store: what it holds lies in slots
+            for slot in kind.__slots__:
+                place = Attribute(value, slot)
+                self._names.append((name, place, place.read()))
+                if isinstance(place.read(), dict | set):
+                    self._watch(name, place.read())
+            return ()
+        if is_random(value):
+            self._generators.append((name, value))
+            return ()
+        if kind.__module__ in _ITERATORS and hasattr(kind, "__next__"):
+            self._iterators.append(name)
             return ()
         if isinstance(value, ModuleType):
             return self._later(name, value) if _is_users(value) else ()
@@ -196,28 +252,31 @@ class Surroundings:
         if isinstance(value, MethodType):
             return [(name or "self", value.__self__), ("", value.__func__)]
         if isinstance(value, FunctionType):
-            is_internal = value.__code__.co_filename.startswith(INTERNAL_PREFIXES)
-            if not is_internal and vars(value):
-                self._later(name or value.__name__, value)
-            return () if is_internal else self._of_function(value)
-        if isinstance(value, list | tuple):
-            self._watch(name, value)
-            return [(f"{name}[{at}]", one) for at, one in enumerate(value)]
-        if isinstance(value, set | deque):
-            return self._watch(name, value)
-        if isinstance(value, dict):
-            self._watch(name, value)
-            return [(f"{name}[{key!r}]", one) for key, one in value.items()]
-        if isinstance(value, partial):
+            if value.__code__.co_filename.startswith(INTERNAL_PREFIXES):
+                return _functions_in(value)
+            self._later(name or value.__name__, value)
+            return self._of_function(value)
+        if issubclass(kind, list | tuple | set | deque | dict):
+            return self._of_container(name, value)
+        if issubclass(kind, partial | partialmethod):
             return [(name, value.func), (name, value.args), (name, value.keywords)]
-        wrapped = None if isinstance(value, type) else _attribute_of(value, "__wrapped__")
-        if wrapped is not None:
-            return [(name, wrapped)]
+        if issubclass(kind, staticmethod | classmethod):
+            return [(name, value.__func__)]
+        if isinstance(value, weakref.ref):
+            return [(name, value())]
+        if isinstance(value, UserDict | UserList):
+            return [(name, value.data), *self._later(name, value)]
+        if isinstance(value, ChainMap):
+            return [(name, value.maps), *self._later(name, value)]
         if isinstance(value, property):
-            return [("", value.fget)]
+            return [("", value.fget), ("", value.fset), ("", value.fdel)]
         if isinstance(value, type):  # which the code may make objects of
             self._later(name, value)
             return [("", cast("Any", value).__init__)]
+        if _has(value, "cache_info") and _has(value, "cache_clear"):
+            self._caches.append(value)
+        if _has(value, "__wrapped__"):
+            return [(name, value.__wrapped__)]
         return self._later(name, value) if _has_attributes(value) else ()
 
     def _later(self, name: str, value: Any) -> tuple[()]:
@@ -225,8 +284,25 @@ class Surroundings:
         self._objects.setdefault(id(value), (name, value))
         return ()
 
+    def _of_container(self, name: str, value: Any) -> list[tuple[str, Any]]:
+        """The items of a container, and the attributes of one that is of a class of its own."""
+        self._watch(name, value)
+        if type(value) not in (list, tuple, set, deque, dict):
+            self._later(name, value)
+        items = [*value.values()] if isinstance(value, dict) else [*islice(value, LARGE)]
+        names = list(map(repr, value)) if isinstance(value, dict) else range(len(items))
+        found = [
+            (f"{name}[{at}]", one)
+            for at, one in islice(zip(names, items, strict=True), LARGE)
+            if type(one) not in NUMBERS
+        ]
+        factory = value.default_factory if isinstance(value, defaultdict) else None
+        return found if factory is None else [*found, ("", factory)]
+
     def _of_holder(self, name: str, holder: Holder) -> Iterator[tuple[str, Any]]:
         self._holders.append((name, holder))
+        if not hasattr(type(holder), "forward"):  # of a module all attributes are watched
+            self._later(name, holder)
         for label, one in [("", holder), *type(holder).watched(holder)]:
             if _is_holder(one):  # its code is that of its class
                 self._later(name, type(one))
@@ -244,6 +320,10 @@ class Surroundings:
                 self._descended.add(place)
                 ancestry = Ancestry(value)
                 self._names.append((f"{name}: classes", ancestry, ancestry.read()))
+            space, asked = own_attributes(value), (place, "__dict__")
+            if "__dict__" in names and isinstance(space, dict) and asked not in self._asked:
+                self._asked.add(asked)
+                yield name, space
             for attribute in sorted(named):
                 if (place, attribute) not in self._asked:
                     self._asked.add((place, attribute))
@@ -256,15 +336,20 @@ class Surroundings:
 
         Classes of installed packages stay what they are, unless the attribute `is_called`.
         """
-        spaces = list(value.__mro__ if isinstance(value, type) else type(value).__mro__)
-        has_own = hasattr(value, "__dict__") or is_slot(value, attribute)
+        spaces = list(type(value).__mro__)
+        if isinstance(value, type):
+            spaces[:0] = value.__mro__
+        has_own = own_attributes(value) is not None or is_slot(value, attribute)
         if has_own and not isinstance(value, type) and attribute not in _CALLED_BY_SYNTAX:
             spaces.insert(0, value)
         places = [Attribute(space, attribute) for space in spaces]
         has = [place.read() is not GONE for place in places]
         if True not in has:
             return
-        for place in places[: has.index(True) + 1]:
+        # Behind the one that is found, `super` may lead to others.
+        behind = has.index(True) + 1
+        others = [one for one, is_there in zip(places, has, strict=True) if is_there]
+        for place in [*places[:behind], *others[1:]]:
             key = (id(place.owner), attribute)
             of_class = isinstance(place.owner, type)
             is_fixed = of_class and not is_called and not _is_of_user(place.owner.__module__)
@@ -287,8 +372,7 @@ class Surroundings:
                 yield name, sys.modules.get(name)
             stored = _named_in(code, "STORE_GLOBAL", "DELETE_GLOBAL")
             for name in [*_named_in(code, "LOAD_GLOBAL", "LOAD_NAME"), *stored]:
-                is_there = name in scope or name in stored
-                if is_there and (id(scope), name) not in self._attributes:
+                if (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
                     yield from self._name(name, Global(scope, name))
         yield from self._name(f"{function.__name__}: code", Code(function))
@@ -309,6 +393,13 @@ class Surroundings:
         if not isinstance(container, tuple):
             self._containers.append((name, container, items_of(container)))
         return ()
+
+
+def _has(value: Any, name: str) -> bool:
+    """Whether an object has an attribute, without asking a `__getattr__` of a user."""
+    return name in (own_attributes(value) or ()) or any(
+        name in vars(c) for c in type(value).__mro__
+    )
 
 
 def _joined(name: str, attribute: str) -> str:
@@ -332,28 +423,27 @@ def _named_in(code: CodeType, *instructions: str) -> list[str]:
 
 def _attributes_of(value: Any) -> set[str]:
     """The names of an object's attributes, those of its classes included."""
-    classes = value.__mro__ if isinstance(value, type) else type(value).__mro__
-    return set(_attribute_of(value, "__dict__") or ()).union(*map(vars, classes))
+    classes = (*(value.__mro__ if isinstance(value, type) else ()), *type(value).__mro__)
+    return set(own_attributes(value) or ()).union(*map(vars, classes))
 
 
-def _attribute_of(value: Any, name: str) -> Any:
-    """An attribute, None if there is none; a `__getattr__` of a user may raise what it likes."""
-    try:
-        return getattr(value, name, None)
-    except Exception:
-        return None
+def _functions_in(function: FunctionType) -> list[tuple[str, Any]]:
+    """The functions and methods that one of the library's encloses, such as what `grad` is of."""
+    cells = [Cell(cell).read() for cell in function.__closure__ or ()]
+    return [("", one) for one in cells if isinstance(one, FunctionType | MethodType | partial)]
 
 
 def _has_attributes(value: Any) -> bool:
     """Whether a user's object may have attributes of its own, in a dict or slots."""
-    if _attribute_of(value, "__dict__") is not None:
+    if own_attributes(value) is not None:
         return True
     is_ours = type(value).__module__.partition(".")[0] == "lumus"
     return not is_ours and any("__slots__" in vars(cls) for cls in type(value).__mro__)
 
 
 def _is_holder(value: Any) -> TypeGuard[Holder]:
-    return hasattr(type(value), "watched")
+    kind = type(value)
+    return callable(getattr(kind, "watched", None)) and hasattr(kind, "assignable_parts")
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from typing import Any
 
 from lumus.autograd.backward import compiled_cut
 from lumus.autograd.gradients import GradStore
-from lumus.compile.assigned import Assignment, refused
+from lumus.compile.assigned import Assignment, holds_traced, refused
 from lumus.compile.call import Call
 from lumus.compile.outside import Outside
 from lumus.compile.surroundings import Surroundings
@@ -16,7 +16,15 @@ from lumus.core.construct import new_tensor
 from lumus.core.mode import MODE, Mode
 from lumus.core.record import Cut, Leaf
 from lumus.core.tensor import Tensor
-from lumus.core.tree import CONTAINERS, LEAF, Tree, put_together, take_apart
+from lumus.core.tree import (
+    CONTAINERS,
+    LEAF,
+    Branch,
+    StaticLeaf,
+    Tree,
+    put_together,
+    take_apart,
+)
 from lumus.core.watch import Snapshot
 from lumus.errors import TraceError
 from lumus.trace.program import Program
@@ -26,20 +34,37 @@ from lumus.trace.value import Value
 
 def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
     """Traces a call. If `is_whole`, tensors from outside that are returned are outputs, too."""
-    surroundings = Surroundings(call.function, call.statics())
-    before = surroundings.before()
     tracer = ProgramTracer()
+    try:
+        return _traced(tracer, call, name, is_whole)
+    except BaseException:
+        tracer.fail()
+        raise
+
+
+def _traced(tracer: ProgramTracer, call: Call, name: str, is_whole: bool) -> Traced:
+    surroundings = Surroundings(call.function, call.statics())
+    iterator = surroundings.iterator()
+    if iterator is not None:
+        raise TraceError(
+            f"compile: {name} uses the iterator {iterator}, which would go on once, when it is "
+            "traced; later calls would repeat what it gave",
+            hint="take the next item outside, and pass it as an argument",
+        )
+    before = surroundings.before()
     proxies = [
         _proxy(tracer, name, label, tensor, node)
         for label, tensor, (_, _, node) in zip(call.labels(), call.tensors, call.kinds, strict=True)
     ]
     args, kwargs = call.with_tensors(proxies)
-    for label, container in call.containers((args, kwargs)):
+    containers = [*call.containers((args, kwargs)), *call.containers(call.given)]
+    for label, container in containers:
         before.add_container(label, container)
     try:
         with _traced_by(tracer):
             tensors: list[Tensor[Any]] = []
             form = take_apart(call.function(*args, **kwargs), tensors)
+            _check_result(name, form)
             places = {id(proxy): at for at, proxy in enumerate(proxies)}
             returned = [
                 Returned(one, places, is_whole or one.data.__class__ is Value) for one in tensors
@@ -47,17 +72,45 @@ def trace(call: Call, name: str, *, is_whole: bool = False) -> Traced:
             pairs = zip(tensors, returned, strict=True)
             computed = [one for one, what in pairs if what.is_computed]
             program = tracer.program(name, computed, surroundings.labels())
+            if tracer.refused is not None:  # and the function has caught that
+                raise tracer.refused
     finally:
         assigned = before.put_back()
-    for one in assigned:
-        if not one.can_be_done:
-            raise refused(name, one, surroundings.codes())
+    arguments = {id(container) for _, container in containers}
+    _check_assigned(name, assigned, arguments, surroundings)
     surroundings.settle(assigned)
     outside = Outside(tracer, surroundings.asked())
     takes_leaves = outside.differentiates and any(node is not None for _, _, node in call.kinds)
-    return Traced(
-        program, tracer.guards, form, returned, surroundings, outside, assigned, takes_leaves
-    )
+    return Traced(program, tracer, form, returned, surroundings, outside, assigned, takes_leaves)
+
+
+def _check_assigned(
+    name: str, assigned: list[Assignment], arguments: set[int], surroundings: Surroundings
+) -> None:
+    """Raises TraceError for what calls could not assign again."""
+    for one in assigned:
+        if not one.can_be_done:
+            raise refused(name, one, surroundings.codes())
+        if id(one.value) in arguments:
+            raise TraceError(
+                f"compile: {name} changes or keeps {one.what}, a container among its arguments "
+                f"({one.change}), of which it is given a copy",
+                hint="give a copy that nobody else uses, and return what is to be known of it",
+            )
+
+
+def _check_result(name: str, form: Tree) -> None:
+    """Raises TraceError for an object that holds a tensor, which no call could make anew."""
+    pending = [form]
+    for one in pending:
+        if isinstance(one, Branch):
+            pending.extend(one.items)
+        elif isinstance(one, StaticLeaf) and holds_traced(one.value):
+            raise TraceError(
+                f"compile: {name} returns an object of {type(one.value).__name__} that holds a "
+                "tensor, which later calls would not make anew",
+                hint="return tensors in a list, tuple, namedtuple or dict, and make it outside",
+            )
 
 
 @contextmanager
@@ -78,7 +131,7 @@ class Traced:
     def __init__(
         self,
         program: Program,
-        guards: list[Guard],
+        tracer: ProgramTracer,
         form: Tree,
         returned: list[Returned],
         surroundings: Surroundings,
@@ -87,7 +140,8 @@ class Traced:
         takes_leaves: bool,
     ) -> None:
         self.program = program
-        self.guards = guards
+        self.guards: list[Guard] = tracer.guards
+        self.abandon = tracer.fail  # takes back what the library made, such as an optimiser's state
         self.form = form
         self.returned = returned
         self.surroundings = surroundings

@@ -135,23 +135,35 @@ class Variant:
     def _shared_memory(self, data: list[Any]) -> TraceError:
         """Tells which argument lies in memory that the function writes."""
         program = self.traced.program
-        places = [one.storage_id for one in data]
         targets = {write.target for write in program.writes}
-        written = {one.data.storage_id for one in program.captures if one.var in targets}
-        outside = set(written)
-        written.update(
-            place for var, place in zip(program.inputs, places, strict=True) if var in targets
-        )
-        at = next(
-            at
-            for at, place in enumerate(places)
-            if place in outside or (place in written and places.count(place) > 1)
-        )
-        return TraceError(
-            f"compile: argument {at} of {self.info.name} ({data[at].shape}) shares memory with a "
-            "tensor that the function writes",
-            hint="give .copy() of it, or use the other one in the function",
-        )
+        is_written = [var in targets for var in program.inputs]
+        for at, one in enumerate(data):
+            others = [
+                (f"argument {other}", array, is_written[other])
+                for other, array in enumerate(data)
+                if other != at
+            ]
+            others += [
+                (capture.var.label or "a tensor from outside", capture.data, capture.var in targets)
+                for capture in program.captures
+            ]
+            for name, array, is_other_written in others:
+                shares = one.storage_id == array.storage_id and _native.arrays_overlap(one, array)
+                if shares and (is_written[at] or is_other_written):
+                    return _shared(self.info.name, at, one.shape, name, is_other_written)
+        raise AssertionError("no argument shares memory")
+
+
+def _shared(name: str, at: int, shape: Any, other: str, is_other_written: bool) -> TraceError:
+    argument = f"argument {at} of {name} ({shape})"
+    if is_other_written:
+        what = f"{argument} shares memory with {other}, which the function writes"
+    else:
+        what = f"{argument}, which the function writes, shares memory with {other}"
+    return TraceError(
+        f"compile: {what}",
+        hint="give .copy() of one of them, or use one of them in the function",
+    )
 
 
 def _writes_of(program: Program) -> _native.Writes:
@@ -163,4 +175,6 @@ def _writes_of(program: Program) -> _native.Writes:
             arrays.append((kept[write.target], write.op, write.site))
         else:
             arguments.append((program.inputs.index(write.target), write.op, write.site))
-    return _native.Writes(arrays, arguments)
+    targets = {write.target for write in program.writes}
+    read = [one.data for one in program.captures if one.var not in targets]
+    return _native.Writes(arrays, arguments, read)

@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from lumus.core.plan import Plan
     from lumus.core.record import Node, Record
@@ -66,6 +66,9 @@ class Source(Protocol):
         ...
 
 
+TracedError = TypeVar("TracedError", bound=Exception)
+
+
 class Tracer(Interpreter, ABC):
     """An interpreter that writes ops down, to be run later and more than once.
 
@@ -73,6 +76,20 @@ class Tracer(Interpreter, ABC):
     """
 
     has_values = False
+    refused: Exception | None = None
+
+    def refuse(self, error: TracedError) -> TracedError:
+        """Remembers an error that ends the trace, even if the traced function catches it."""
+        self.refused = error
+        return error
+
+    @abstractmethod
+    def count(self, what: Hashable) -> int:
+        """How often it has been asked that in this trace; `what` is kept until its end."""
+
+    @abstractmethod
+    def when_refused(self, undo: Callable[[], object]) -> None:
+        """Remembers what to do if the trace ends with an error."""
 
     @abstractmethod
     def made(self, data: Any, spec: Spec) -> Any:

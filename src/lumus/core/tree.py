@@ -100,6 +100,8 @@ def static(value: Any) -> StaticLeaf:
         return StaticLeaf((kind, value), value)
     if kind is float or kind is complex:
         return StaticLeaf((kind, repr(value)), value)  # tells -0.0 from 0.0, and finds NaN
+    if kind is bytearray:
+        return StaticLeaf((kind, bytes(value)), value)
     if kind is slice:
         return StaticLeaf((kind, repr(value)), value)
     if kind is range:

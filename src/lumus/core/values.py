@@ -9,13 +9,15 @@ from lumus.errors import TraceError
 
 def require_values(op: str, what: str, hint: str) -> None:
     """Raises TraceError while a function is traced: `what` depends on values."""
-    if MODE.get().has_values:
+    tracer = MODE.get().tracer
+    if tracer is None:
         return
     site = call_site()
-    raise TraceError(
+    error = TraceError(
         f"{op}: {what} depends on values, which exist only when the compiled function runs; "
         f"it is called at {described_line(site)}",
         hint=hint,
         op=op,
         site=site,
     )
+    raise tracer.refuse(error)

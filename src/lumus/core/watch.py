@@ -47,10 +47,11 @@ class Holder(Protocol):
         """(name, value) of everything that a traced function may have read from it."""
         ...
 
-    def assignable_parts(self) -> Iterator[tuple[str, Any]]:
-        """(name, part) of the objects and dicts whose attributes and items are settings.
+    def assignable_parts(self) -> Iterator[tuple[str, Any, bool]]:
+        """(name, part, is_input) of objects and containers whose attributes and items are settings.
 
-        A traced function must leave them as they are, since its program would not set them.
+        A program does not set them when a traced function does; those that are inputs of each call
+        (such as rates) must stand before it.
         """
         ...
 

@@ -133,9 +133,13 @@ class Module:
                 if name != "training" and not isinstance(value, Tensor | Module):
                     yield dot + name, value
 
-    def assignable_parts(self) -> Iterator[tuple[str, Any]]:
-        """(name, module) of this module and all below it, whose attributes are settings."""
-        yield from self.named_modules()
+    def assignable_parts(self) -> Iterator[tuple[str, Any, bool]]:
+        """(name, part, False) of this module, all below it, and the containers that they hold."""
+        for path, module in self.named_modules():
+            yield path, module, False
+            for name, value in vars(module).items():
+                if isinstance(value, list | dict):
+                    yield f"{path}.{name}" if path else name, value, False
 
     # Mode -----------------------------------------------------------------------------------------
 

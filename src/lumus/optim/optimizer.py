@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -99,6 +101,9 @@ class Optimizer(ABC):
         self._state: dict[int, State] = {}
         self._places = [one for group in self._groups for one in group.parameters]
         self._numbers: dict[Any, tuple[Tensor[Float], ...]] = {}
+        # The trace in which it was made, if any: there its state begins anew at each call.
+        tracer = MODE.get().tracer
+        self._made_by: Callable[[], Any] = _nobody if tracer is None else weakref.ref(tracer)
 
     @property
     def groups(self) -> list[Group]:
@@ -124,14 +129,16 @@ class Optimizer(ABC):
     @lr.setter
     def lr(self, rate: float) -> None:
         check_number(type(self).__name__, "lr", rate)
-        if MODE.get().tracer is not None:
+        tracer = MODE.get().tracer
+        if tracer is not None and tracer is not self._made_by():
             site = call_site()
-            raise TraceError(
+            error = TraceError(
                 f"compile: {type(self).__name__}.lr is set at {describe(site)}, in a compiled "
                 "function; later calls run its plan, which would not set it again",
                 hint="set it before the call: the rate is an input, nothing is traced again for it",
                 site=site,
             )
+            raise tracer.refuse(error)
         for group in self._groups:
             group.options["lr"] = rate
 
@@ -167,7 +174,8 @@ class Optimizer(ABC):
             for place, _, parameter in due:
                 if parameter.data.readonly:
                     check_writable(f"{name} of parameter {place}", parameter, "", MODE.get())
-            if MODE.get().tracer is not None:
+            tracer = MODE.get().tracer
+            if tracer is not None and tracer is not self._made_by():
                 self._trace(due, grads)
                 return
             for place, group, parameter in due:
@@ -215,7 +223,8 @@ class Optimizer(ABC):
         operands: tuple[Tensor[Float], ...],
     ) -> None:
         names = self.slots_for(group.options)
-        targets = (parameter, *[slot(state, name, parameter) for name in names])
+        lives_on = MODE.get().tracer is None or MODE.get().tracer is not self._made_by()
+        targets = (parameter, *[slot(state, name, parameter, lives_on) for name in names])
         rule = self.rule(group.options)
         update(f"{type(self).__name__}.step", rule, targets, (*targets, grad, *operands))
 
@@ -244,12 +253,15 @@ class Optimizer(ABC):
         assert tracer is not None
         sources: dict[Any, tuple[_native.StepNumbers, tuple[Tensor[Float], ...]]] = {}
         for place, group, parameter in due:
+            if place not in self._state:
+                tracer.when_refused(partial(self._state.pop, place, None))
             state = self._state.setdefault(place, {"step": 0})
-            key = (id(group), state["step"], _state_dtype(parameter), parameter.device)
+            earlier = tracer.count((self, place))
+            key = (id(group), state["step"], earlier, _state_dtype(parameter), parameter.device)
             if key not in sources:
                 rule = RuleOf(self, group)
                 tracer.guard(f"{name}: rule", rule, rule.watch)
-                sources[key] = self._source(group, parameter)
+                sources[key] = self._source(group, parameter, earlier)
             source, operands = sources[key]
             source.states.append(state)
             self._update(group, parameter, state, grads.take(parameter), operands)
@@ -275,11 +287,12 @@ class Optimizer(ABC):
                 snapshot.add_item(state, name)
 
     def _source(
-        self, group: Group, parameter: Tensor[Float]
+        self, group: Group, parameter: Tensor[Float], earlier: int
     ) -> tuple[_native.StepNumbers, tuple[Tensor[Float], ...]]:
         tracer = MODE.get().tracer
         assert tracer is not None
-        source = _native.StepNumbers(self, group)  # counts the steps in the parameters' states
+        # It counts the steps in the parameters' states.
+        source = _native.StepNumbers(self, group, earlier)
         what = f"{type(self).__name__}.step: as many steps for each"
         tracer.guard(what, source.agree, source.watch)
         count = len(self.numbers(1, group.options))
@@ -294,10 +307,11 @@ class Optimizer(ABC):
                 if isinstance(value, Tensor):
                     yield f"{name}[{place}]", value
 
-    def assignable_parts(self) -> Iterator[tuple[str, Any]]:
-        """(name, options) of the groups, whose items are settings."""
+    def assignable_parts(self) -> Iterator[tuple[str, Any, bool]]:
+        """(name, part, True) of the groups: their parameters and options."""
         for place, group in enumerate(self._groups):
-            yield f"groups[{place}].options", group.options
+            yield f"groups[{place}].parameters", group.parameters, True
+            yield f"groups[{place}].options", group.options, True
 
     def _note_read(
         self, what: str, read: Callable[[], Any], watch: Callable[[Snapshot], None]
@@ -349,7 +363,14 @@ class Optimizer(ABC):
 
         Raises StateError or ArgumentError, changing nothing, if it does not fit.
         """
-        name = type(self).__name__
+        name, tracer = type(self).__name__, MODE.get().tracer
+        if tracer is not None:
+            error = TraceError(
+                f"compile: {name}.load_state_dict is called at {describe(call_site())}, in a "
+                "compiled function; later calls run its plan, which would not load it again",
+                hint="load the state outside",
+            )
+            raise tracer.refuse(error)
         if not isinstance(state, Mapping):
             raise StateError(f"load_state_dict: expected a mapping, got {type(state).__name__}")
         if state.get("optimizer") != name:
@@ -430,16 +451,22 @@ def check_number(
         raise ArgumentError(f"{optimizer}: {name} must be a number {bounds}, got {value!r}")
 
 
-def slot(state: State, name: str, parameter: Tensor[Float]) -> Tensor[Float]:
-    """A tensor of the parameter's shape in its state, zeros at first."""
+def slot(state: State, name: str, parameter: Tensor[Float], lives_on: bool) -> Tensor[Float]:
+    """A tensor of the parameter's shape in its state, zeros at first.
+
+    One that lives on is made now, also while a function is traced.
+    """
     value = state.get(name)
     if value is None:
-        # State lives on: it is made now, also while a function is traced.
-        with eagerly():
+        with eagerly() if lives_on else nullcontext():
             value = state[name] = zeros(
                 parameter.shape, dtype=_state_dtype(parameter), device=parameter.device
             )
     return cast("Tensor[Float]", value)
+
+
+def _nobody() -> None:
+    """Of an optimiser that was made in no trace."""
 
 
 def _state_dtype(parameter: Tensor[Float]) -> DType[Float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 from weakref import WeakSet
 
@@ -70,6 +70,8 @@ class ProgramTracer(Tracer):
         self.outside: dict[int, Tensor[Any]] = {}  # those that existed before, by their identity
         self.differentiates = False
         self.is_open = True
+        self._counts: dict[Hashable, int] = {}
+        self._undos: list[Callable[[], object]] = []
 
     # What `apply` and the rest of the library call ------------------------------------------------
 
@@ -124,6 +126,21 @@ class ProgramTracer(Tracer):
         value = read()
         self.guards.append(Guard(what, read, value, watch))
         return value
+
+    def count(self, what: Hashable) -> int:
+        """How often it has been asked that in this trace."""
+        known = self._counts.get(what, 0)
+        self._counts[what] = known + 1
+        return known
+
+    def when_refused(self, undo: Callable[[], object]) -> None:
+        """Remembers what to do if the trace ends with an error."""
+        self._undos.append(undo)
+
+    def fail(self) -> None:
+        """Does what is to be done after an error."""
+        for undo in self._undos:
+            undo()
 
     def recorded(self, node: Node) -> None:
         """Notes a node of this trace."""

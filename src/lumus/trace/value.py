@@ -98,6 +98,11 @@ class Value:
         return id(self.buffer)
 
     @property
+    def is_contiguous(self) -> NoReturn:
+        """Asked of arguments of compiled functions, which are none of another trace."""
+        raise self.used_outside()
+
+    @property
     def strides(self) -> tuple[int, ...]:
         """Elements from one index to the next along each axis."""
         return tuple(self.layout.strides)
@@ -127,12 +132,13 @@ class Value:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         site = call_site()
         line = source_line(site)
-        raise TraceError(
+        error = TraceError(
             f"compile: the value of {self.spec!r} is read at {describe(site)}, but in a compiled "
             "function values exist only when it runs" + (f"\n  {line}" if line else ""),
             hint="return the tensor and read it outside; for a choice by value use lumus.where",
             site=site,
         )
+        raise self.tracer.refuse(error)
 
     __buffer__ = item = tolist = __array__
 

@@ -108,12 +108,12 @@ def test_places_of_a_pool_are_taken_by_the_step() -> None:
 def test_index_out_of_range_is_told_by_the_step_of_each_kernel() -> None:
     table, ids = lm.zeros((4, 3)), lm.tensor([0, 2, 4])
     steps = [
-        (_native.embedding_step(), [ids.data, table.data], (4, 4, (2,), 0)),
-        (_native.index_step(1), [table.data, ids.data], (4, 4, (2,), 0)),
+        (_native.embedding_step(), [ids.data, table.data], (4, 4, (2,), 0, -1)),
+        (_native.index_step(1), [table.data, ids.data], (4, 4, (2,), 0, -1)),
         (
             _native.cross_entropy_step(None, 0.0, 0),
             [lm.zeros((3, 4)).data, ids.data],
-            (4, 4, (2,), 1),
+            (4, 4, (2,), 1, -1),
         ),
     ]
     for step, inputs, told in steps:

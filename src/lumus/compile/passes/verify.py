@@ -18,8 +18,8 @@ def verify(program: Program) -> Program:
     """Returns the program; raises AssertionError, which names the equation, if it is none.
 
     Each value is made once, before it is read; writes go to inputs and to captured arrays that may
-    be written, each once. Every equation is typed again: by the op's `infer` where it is the op's,
-    by its kernel's rule where passes have made it.
+    be written, each once. Every equation is typed again: by its kernel's rule, and by the op's
+    `infer` where it is the op's.
     """
     known = _check_given(program)
     typing = _Typing()
@@ -110,12 +110,13 @@ class _Typing:
 
     def _typed(self, one: Equation, inputs: Specs, outputs: Specs) -> str:
         try:
-            given = self._by_op(one, inputs) or expected(one.kernel, inputs, outputs)
+            by_op, by_kernel = self._by_op(one, inputs), expected(one.kernel, inputs, outputs)
         except Exception as error:  # whatever a check of operands raises, they do not fit
             return f"does not take these operands: {error}"
-        if given is None or given == outputs:
-            return ""
-        return f"gives {', '.join(map(repr, given))}"
+        for given in (by_op, by_kernel):
+            if given is not None and given != outputs:
+                return f"gives {', '.join(map(repr, given))}"
+        return ""
 
     def _by_op(self, one: Equation, inputs: Specs) -> Specs | None:
         """What the op says, if the equation is that op and not what a pass has made of it."""
