@@ -423,7 +423,9 @@ def _named_in(code: CodeType, *instructions: str) -> list[str]:
 
 def _attributes_of(value: Any) -> set[str]:
     """The names of an object's attributes, those of its classes included."""
-    classes = (*(value.__mro__ if isinstance(value, type) else ()), *type(value).__mro__)
+    classes = list(type(value).__mro__)
+    if isinstance(value, type):
+        classes += type.mro(value)
     return set(own_attributes(value) or ()).union(*map(vars, classes))
 
 
