@@ -186,7 +186,8 @@ class CompiledFunction(_native.Called, Generic[P, R]):
                 f"compile: {self.name} would be specialised for the {limit + 1}th "
                 f"time ({info.reason}); {self.cache_info()}",
                 hint="keep shapes and Python values the same (a last batch can be left out), give "
-                "numbers that change as tensors, or raise max_variants",
+                'numbers that change as tensors, name axes whose sizes vary (dynamic={"x": 0}), or '
+                "raise max_variants",
             )
         start = time.perf_counter()
         traced = self._traced(call)

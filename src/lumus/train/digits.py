@@ -94,10 +94,10 @@ class Run:
     Setting `stopped` ends it after the batch that is being trained, with the model in one piece.
     """
 
-    def __init__(self, options: Options, folder: Path) -> None:
+    def __init__(self, options: Options, folder: Path | str) -> None:
         options.check()
         self.options = options
-        self.folder = folder
+        self.folder = Path(folder)
         self.generator = Generator(options.seed)
         self.model = classifier(self.generator)
         self.training, self.held_out = digits(seed=options.seed)
