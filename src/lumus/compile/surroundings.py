@@ -321,7 +321,8 @@ class Surroundings:
                 ancestry = Ancestry(value)
                 self._names.append((f"{name}: classes", ancestry, ancestry.read()))
             space, asked = own_attributes(value), (place, "__dict__")
-            if "__dict__" in names and isinstance(space, dict) and asked not in self._asked:
+            is_named = "__dict__" in names or "vars" in names
+            if is_named and isinstance(space, dict) and asked not in self._asked:
                 self._asked.add(asked)
                 yield name, space
             for attribute in sorted(named):
