@@ -20,10 +20,32 @@ namespace {
 
 enum class PartKind : std::uint8_t { tensor, value, list, tuple, dict };
 
-// What a program depends on of an argument: of a tensor its spec, and the class of its node if it
-// is recorded; of a container its form and items; of another value, itself.
+// The tensors of a call, from left to right, by which those that are given twice are known; beyond
+// a few they count as others.
+class Seen {
+ public:
+  // The number of the tensor before that is the very same, else -1.
+  int add(PyObject* tensor) {
+    for (int at = 0; at < count_; ++at) {
+      if (tensors_[at] == tensor) return at;
+    }
+    if (count_ < kMost) tensors_[count_++] = tensor;
+    return -1;
+  }
+
+ private:
+  static constexpr int kMost = 16;
+
+  PyObject* tensors_[kMost];
+  int count_ = 0;
+};
+
+// What a program depends on of an argument: of a tensor its spec, the class of its node if it is
+// recorded, and whether it is the same as one before; of a container its form and items; of another
+// value, itself.
 struct Part {
   PartKind kind = PartKind::value;
+  int same_as = -1;
   nb::object value = {};  // or the spec
   nb::object node_class = {};
   std::vector<nb::object> keys = {};  // of a dict
@@ -83,7 +105,7 @@ bool is_same(PyObject* one, PyObject* other) {
   return false;
 }
 
-bool fits(const Part& part, PyObject* argument, bool records);
+bool fits(const Part& part, PyObject* argument, bool records, Seen* seen);
 
 bool fits_keys(const Part& part, PyObject* dict) {
   PyObject *key, *item;
@@ -94,26 +116,27 @@ bool fits_keys(const Part& part, PyObject* dict) {
   return true;
 }
 
-bool fits_items(const Part& part, PyObject* container, bool records) {
+bool fits_items(const Part& part, PyObject* container, bool records, Seen* seen) {
   const bool is_dict = part.kind == PartKind::dict;
   const Py_ssize_t count = is_dict ? PyDict_GET_SIZE(container) : Py_SIZE(container);
   if (count != static_cast<Py_ssize_t>(part.items.size())) return false;
   if (is_dict && !fits_keys(part, container)) return false;
   auto known = part.items.begin();
   return each_item(container, part.kind,
-                   [&](PyObject* item) { return fits(*known++, item, records); });
+                   [&](PyObject* item) { return fits(*known++, item, records, seen); });
 }
 
-bool fits(const Part& part, PyObject* argument, bool records) {
+bool fits(const Part& part, PyObject* argument, bool records, Seen* seen) {
   if (part.kind == PartKind::value) return is_same(part.value.ptr(), argument);
   if (part.kind != kind_of(argument)) return false;
-  if (part.kind != PartKind::tensor) return fits_items(part, argument, records);
-  return tensor_class.spec.get(argument) == part.value.ptr() &&
+  if (part.kind != PartKind::tensor) return fits_items(part, argument, records, seen);
+  return seen->add(argument) == part.same_as &&
+         tensor_class.spec.get(argument) == part.value.ptr() &&
          node_class_of(argument, records) == part.node_class.ptr() && is_dense(argument);
 }
 
 // False for a tensor that is not dense.
-bool read_part(PyObject* argument, bool records, Part* part) {
+bool read_part(PyObject* argument, bool records, Seen* seen, Part* part) {
   part->kind = kind_of(argument);
   if (part->kind == PartKind::value) {
     part->value = nb::borrow(argument);
@@ -122,6 +145,7 @@ bool read_part(PyObject* argument, bool records, Part* part) {
   if (part->kind == PartKind::tensor) {
     part->value = nb::borrow(tensor_class.spec.get(argument));
     part->node_class = nb::borrow(node_class_of(argument, records));
+    part->same_as = seen->add(argument);
     return is_dense(argument);
   }
   if (part->kind == PartKind::dict) {
@@ -132,7 +156,7 @@ bool read_part(PyObject* argument, bool records, Part* part) {
   }
   return each_item(argument, part->kind, [&](PyObject* item) {
     part->items.emplace_back();
-    return read_part(item, records, &part->items.back());
+    return read_part(item, records, seen, &part->items.back());
   });
 }
 
@@ -173,8 +197,9 @@ struct Entry {
   bool is_plain;    // tensors by position alone
 
   bool serves(const Given& given) const {
-    if (records != given.records || !fits_items(args, given.args, records)) return false;
-    return given.named ? fits_items(kwargs, given.named, records) : kwargs.items.empty();
+    Seen seen;
+    if (records != given.records || !fits_items(args, given.args, records, &seen)) return false;
+    return given.named ? fits_items(kwargs, given.named, records, &seen) : kwargs.items.empty();
   }
 
   nb::tuple tensors_of(const Given& given) const {
@@ -223,8 +248,9 @@ class CallTable {
       return;
     }
     Entry entry{records, {}, {}, std::move(target), std::move(call), kwargs.size() == 0};
-    if (!read_part(args.ptr(), records, &entry.args)) return;
-    if (!read_part(kwargs.ptr(), records, &entry.kwargs)) return;
+    Seen seen;
+    if (!read_part(args.ptr(), records, &seen, &entry.args)) return;
+    if (!read_part(kwargs.ptr(), records, &seen, &entry.kwargs)) return;
     for (const Part& part : entry.args.items) {
       entry.is_plain = entry.is_plain && part.kind == PartKind::tensor;
     }

@@ -79,7 +79,7 @@ def test_equal_python_values_are_one_program_and_arrays_are_compared() -> None:
     assert chosen(x, slice(1, 3), range(3), np.float32(2.0)).tolist() == [6.0, 6.0]
 
 
-def test_a_leaf_given_twice_is_refused_at_any_call() -> None:
+def test_a_leaf_given_twice_is_one_and_one_from_outside_is_refused_at_any_call() -> None:
     outside = lm.ones((2,), requires_grad=True)
 
     @lm.compile
@@ -92,12 +92,27 @@ def test_a_leaf_given_twice_is_refused_at_any_call() -> None:
         assert [one.tolist() for one in gradient(x, y)] == [[3.0, 12.0], [3.0, 24.0]]
         assert [one.tolist() for one in gradient(y, x)] == [[3.0, 6.0], [3.0, 24.0]]
     for _ in range(2):
-        with pytest.raises(TraceError, match="argument y of gradient is given twice"):
-            gradient(x, x)
+        want = gradient.function(x, x)
+        assert [one.tolist() for one in gradient(x, x)] == [one.tolist() for one in want]
         with pytest.raises(TraceError, match="argument x of gradient is used from outside"):
             gradient(outside, y)
     assert gradient(x, y)[0].tolist() == [3.0, 12.0]
-    assert len(gradient.cache_info().variants) == 1
+    assert len(gradient.cache_info().variants) == 2
+
+
+def test_arguments_that_are_one_tensor_are_another_kind_of_call() -> None:
+    x, y = lm.tensor([1.0, 2.0]), lm.tensor([1.0, 2.0])
+
+    def function(q: Any, k: Any) -> Any:
+        return q * 100.0 if q is k else q * 2.0
+
+    compiled = lm.compile(function)
+    for given in ((x, y), (x, x), (x, y), (y, y), (y, x), (x, x)):
+        assert compiled(*given).tolist() == function(*given).tolist()
+    reasons = [one.reason for one in compiled.cache_info().variants]
+    assert reasons == ["first call", "k: float32[2] -> the same as q"]
+    nested = lm.compile(lambda batch: batch["q"] is batch["v"][0])
+    assert [nested({"q": x, "v": [one]}) for one in (y, x, y)] == [False, True, False]
 
 
 def test_recording_and_leaves_among_the_arguments_are_programs_of_their_own() -> None:

@@ -88,7 +88,10 @@ def test_arguments_by_name_come_in_their_order() -> None:
 def test_containers_are_compared_item_by_item() -> None:
     y = lm.zeros((2, 3))
     batch = {"ids": X, "pair": (y, [3, "text"])}
-    assert found((batch, X), {}, {"ids": y, "pair": (X, [3, "text"])}, X) == ("target", (y, X, X))
+    z = lm.zeros((2, 3))
+    assert found((batch, X), {}, {"ids": y, "pair": (z, [3, "text"])}, y) == ("target", (y, z, y))
+    assert found((batch, X), {}, {"ids": y, "pair": (X, [3, "text"])}, X) is None
+    assert found((batch, X), {}, {"ids": y, "pair": (X, [3, "text"])}, z) is None
     for other in (
         {"ids": y, "pair": (X, [4, "text"])},
         {"ids": y, "pair": (X, (3, "text"))},

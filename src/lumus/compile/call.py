@@ -22,7 +22,17 @@ class Call:
     none of the `tensors`: `leaves` says by their places which tensors they are.
     """
 
-    __slots__ = ("function", "given", "key", "kinds", "leaves", "records", "tensors", "tree")
+    __slots__ = (
+        "first",
+        "function",
+        "given",
+        "key",
+        "kinds",
+        "leaves",
+        "records",
+        "tensors",
+        "tree",
+    )
 
     def __init__(
         self,
@@ -40,7 +50,8 @@ class Call:
         if any(tensor.origin.__class__ is tuple for tensor in self.tensors):
             self._part_leaves()
         self.kinds = tuple([_kind_of(tensor, records) for tensor in self.tensors])
-        self.key = (self.tree, records, self.kinds, self.nodes())
+        self.first = _first_places(self.tensors)
+        self.key = (self.tree, records, self.kinds, self.nodes(), self.first)
 
     def _part_leaves(self) -> None:
         places = _keys_of_stores(self.tree)
@@ -126,6 +137,10 @@ class Call:
         tensors = zip(self.labels(), self.kinds, strict=True)
         parts = [f"{label}: {_told_kind(*kind)}" for label, kind in tensors]
         parts += [f"{label}: {told(value)}" for label, value in self.statics()]
+        if self.first:
+            labels = self.labels()
+            pairs = [(at, one) for at, one in enumerate(self.first) if at != one]
+            parts += [f"{labels[at]}: the same as {labels[one]}" for at, one in pairs]
         return tuple(parts if self.records else [*parts, "gradients: off"])
 
 
@@ -160,6 +175,13 @@ def _told_kind(spec: Spec, layout: Any, sort: type[Any] | None) -> str:
     """A spec, with strides that are not those of dense memory, and whether it requires grad."""
     strides = "" if layout is None else f", strides {layout}"
     return f"{spec!r}{strides}{'' if sort is None else ', requires grad'}"
+
+
+def _first_places(tensors: list[Tensor[Any]]) -> tuple[int, ...]:
+    """Of each tensor the first place where the very same one is given; empty if none is twice."""
+    first: dict[int, int] = {}
+    places = [first.setdefault(id(tensor), at) for at, tensor in enumerate(tensors)]
+    return tuple(places) if len(first) < len(places) else ()
 
 
 def _target(function: Any) -> Any:

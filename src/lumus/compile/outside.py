@@ -57,11 +57,13 @@ class Outside:
         if not self.differentiates:
             return
         seen: set[Any] = set()
+        given: set[int] = set()
         for label, tensor, (_, _, kind) in zip(
             call.labels(), call.tensors, call.kinds, strict=True
         ):
-            if kind is None:
+            if kind is None or id(tensor) in given:
                 continue
+            given.add(id(tensor))
             node = tensor.node
             if node in self._leaves or node in seen:
                 where = "is used from outside, too" if node in self._leaves else "is given twice"

@@ -64,4 +64,4 @@ class Sizes:
             shape = list(spec.shape)
             shape[axis] = -1
             kinds.append((tuple(shape), spec.dtype, spec.device, leaf))
-        return (call.tree, call.records, call.nodes(), tuple(kinds))
+        return (call.tree, call.records, call.nodes(), call.first, tuple(kinds))

@@ -56,6 +56,8 @@ def _traced(tracer: ProgramTracer, call: Call, name: str, is_whole: bool) -> Tra
         _proxy(tracer, name, label, tensor, node)
         for label, tensor, (_, _, node) in zip(call.labels(), call.tensors, call.kinds, strict=True)
     ]
+    if call.first:  # what is given twice is one tensor, of the first of its inputs
+        proxies = [proxies[at] for at in call.first]
     args, kwargs = call.with_tensors(proxies)
     containers = [*call.containers((args, kwargs)), *call.containers(call.given)]
     for label, container in containers:
