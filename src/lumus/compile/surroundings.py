@@ -8,29 +8,37 @@ changed.
 
 from __future__ import annotations
 
-import dis
-import os
 import sys
 import weakref
 from collections import ChainMap, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial, partialmethod
+from functools import partial, partialmethod
 from itertools import islice
 from operator import is_
-from pathlib import Path
 from types import (
     CodeType,
     FunctionType,
     MethodType,
     ModuleType,
 )
-from typing import Any, TypeGuard, cast
+from typing import Any, cast
 
 import numpy as np
 
 from lumus.autograd.custom_call import CustomOp
 from lumus.compile.assigned import Assignment, Before
 from lumus.compile.foreign import GENERATORS, is_random
+from lumus.compile.objects import (
+    attributes_of,
+    codes_of,
+    functions_in,
+    has,
+    has_attributes,
+    is_holder,
+    is_of_user,
+    is_users,
+    named_in,
+)
 from lumus.compile.places import (
     GONE,
     LARGE,
@@ -66,8 +74,6 @@ _CALLED_BY_SYNTAX = frozenset(f"__{name}__" for name in (
     *_OPERATORS, *[f"r{name}" for name in _OPERATORS], *[f"i{name}" for name in _OPERATORS],
 ))  # fmt: skip
 _ITERATORS = ("builtins", "itertools")
-_STANDARD_LIBRARY = str(Path(os.__file__).parent)
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class Surroundings:
@@ -157,7 +163,7 @@ class Surroundings:
         owners = {id(owner): (name, owner) for name, owner in self._objects.values()}
         for name, owner in self._objects.values():
             for cls in type(owner).__mro__:
-                if _is_of_user(cls.__module__):
+                if is_of_user(cls.__module__):
                     owners.setdefault(id(cls), (name, cls))
         self._present = [(name, owner, self._named_of(owner)) for name, owner in owners.values()]
         self._changes = CHANGES.count
@@ -246,14 +252,14 @@ class Surroundings:
             self._iterators.append(name)
             return ()
         if isinstance(value, ModuleType):
-            return self._later(name, value) if _is_users(value) else ()
-        if _is_holder(value):
+            return self._later(name, value) if is_users(value) else ()
+        if is_holder(value):
             return self._of_holder(name, value)
         if isinstance(value, MethodType):
             return [(name or "self", value.__self__), ("", value.__func__)]
         if isinstance(value, FunctionType):
             if value.__code__.co_filename.startswith(INTERNAL_PREFIXES):
-                return _functions_in(value)
+                return functions_in(value)
             self._later(name or value.__name__, value)
             return self._of_function(value)
         if issubclass(kind, list | tuple | set | deque | dict):
@@ -273,11 +279,11 @@ class Surroundings:
         if isinstance(value, type):  # which the code may make objects of
             self._later(name, value)
             return [("", cast("Any", value).__init__)]
-        if _has(value, "cache_info") and _has(value, "cache_clear"):
+        if has(value, "cache_info") and has(value, "cache_clear"):
             self._caches.append(value)
-        if _has(value, "__wrapped__"):
+        if has(value, "__wrapped__"):
             return [(name, value.__wrapped__)]
-        return self._later(name, value) if _has_attributes(value) else ()
+        return self._later(name, value) if has_attributes(value) else ()
 
     def _later(self, name: str, value: Any) -> tuple[()]:
         """Leaves the attributes of an object until it is known which of them the code names."""
@@ -304,7 +310,7 @@ class Surroundings:
         if not hasattr(type(holder), "forward"):  # of a module all attributes are watched
             self._later(name, holder)
         for label, one in [("", holder), *type(holder).watched(holder)]:
-            if _is_holder(one):  # its code is that of its class
+            if is_holder(one):  # its code is that of its class
                 self._later(name, type(one))
                 yield from self._attribute(name, type(one), "forward", is_called=True)
             else:
@@ -314,9 +320,9 @@ class Surroundings:
         """The attributes of plain objects that the code may read, and their methods, each once."""
         names = self._code_names | _CALLED_BY_SYNTAX
         for place, (name, value) in self._objects.items():
-            named = names & _attributes_of(value)
+            named = names & attributes_of(value)
             cls = value if isinstance(value, type) else type(value)
-            if named and place not in self._descended and _is_of_user(cls.__module__):
+            if named and place not in self._descended and is_of_user(cls.__module__):
                 self._descended.add(place)
                 ancestry = Ancestry(value)
                 self._names.append((f"{name}: classes", ancestry, ancestry.read()))
@@ -344,16 +350,16 @@ class Surroundings:
         if has_own and not isinstance(value, type) and attribute not in _CALLED_BY_SYNTAX:
             spaces.insert(0, value)
         places = [Attribute(space, attribute) for space in spaces]
-        has = [place.read() is not GONE for place in places]
-        if True not in has:
+        is_there = [place.read() is not GONE for place in places]
+        if True not in is_there:
             return
         # Behind the one that is found, `super` may lead to others.
-        behind = has.index(True) + 1
-        others = [one for one, is_there in zip(places, has, strict=True) if is_there]
+        behind = is_there.index(True) + 1
+        others = [one for one, it_is in zip(places, is_there, strict=True) if it_is]
         for place in [*places[:behind], *others[1:]]:
             key = (id(place.owner), attribute)
             of_class = isinstance(place.owner, type)
-            is_fixed = of_class and not is_called and not _is_of_user(place.owner.__module__)
+            is_fixed = of_class and not is_called and not is_of_user(place.owner.__module__)
             if key not in self._attributes and not is_fixed:
                 self._attributes.add(key)
                 owner = place.owner.__name__ if of_class else name
@@ -365,14 +371,14 @@ class Surroundings:
         ):
             yield from self._name(name, Cell(cell))
         scope = function.__globals__
-        codes = _codes_of(function.__code__)
+        codes = codes_of(function.__code__)
         self._codes.extend(codes)
         for code in codes:
             self._code_names.update(code.co_names)
-            for name in _named_in(code, "IMPORT_NAME"):
+            for name in named_in(code, "IMPORT_NAME"):
                 yield name, sys.modules.get(name)
-            stored = _named_in(code, "STORE_GLOBAL", "DELETE_GLOBAL")
-            for name in [*_named_in(code, "LOAD_GLOBAL", "LOAD_NAME"), *stored]:
+            stored = named_in(code, "STORE_GLOBAL", "DELETE_GLOBAL")
+            for name in [*named_in(code, "LOAD_GLOBAL", "LOAD_NAME"), *stored]:
                 if (id(scope), name) not in self._attributes:
                     self._attributes.add((id(scope), name))
                     yield from self._name(name, Global(scope, name))
@@ -396,69 +402,5 @@ class Surroundings:
         return ()
 
 
-def _has(value: Any, name: str) -> bool:
-    """Whether an object has an attribute, without asking a `__getattr__` of a user."""
-    return name in (own_attributes(value) or ()) or any(
-        name in vars(c) for c in type(value).__mro__
-    )
-
-
 def _joined(name: str, attribute: str) -> str:
     return ".".join(filter(None, (name, attribute)))
-
-
-def _codes_of(code: CodeType) -> list[CodeType]:
-    """The code of a function, and of those written in it."""
-    codes = [code]
-    for one in codes:
-        codes.extend(const for const in one.co_consts if isinstance(const, CodeType))
-    return codes
-
-
-@lru_cache(maxsize=4096)
-def _named_in(code: CodeType, *instructions: str) -> list[str]:
-    """What these instructions of code name; `co_names` has the names of attributes, too."""
-    found = [one for one in dis.get_instructions(code) if one.opname in instructions]
-    return list(dict.fromkeys([cast("str", one.argval) for one in found if one.argval]))
-
-
-def _attributes_of(value: Any) -> set[str]:
-    """The names of an object's attributes, those of its classes included."""
-    classes = list(type(value).__mro__)
-    if isinstance(value, type):
-        classes += type.mro(value)
-    return set(own_attributes(value) or ()).union(*map(vars, classes))
-
-
-def _functions_in(function: FunctionType) -> list[tuple[str, Any]]:
-    """The functions and methods that one of the library's encloses, such as what `grad` is of."""
-    cells = [Cell(cell).read() for cell in function.__closure__ or ()]
-    return [("", one) for one in cells if isinstance(one, FunctionType | MethodType | partial)]
-
-
-def _has_attributes(value: Any) -> bool:
-    """Whether a user's object may have attributes of its own, in a dict or slots."""
-    if own_attributes(value) is not None:
-        return True
-    is_ours = type(value).__module__.partition(".")[0] == "lumus"
-    return not is_ours and any("__slots__" in vars(cls) for cls in type(value).__mro__)
-
-
-def _is_holder(value: Any) -> TypeGuard[Holder]:
-    kind = type(value)
-    return callable(getattr(kind, "watched", None)) and hasattr(kind, "assignable_parts")
-
-
-@lru_cache(maxsize=4096)
-def _is_of_user(name: str) -> bool:
-    module = sys.modules.get(name)
-    return module is None or _is_users(module)
-
-
-def _is_users(module: ModuleType) -> bool:
-    """Whether a module is neither this library, nor another that is installed, nor built in."""
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return not hasattr(module, "__spec__") or module.__spec__ is None
-    is_installed = any(part in file for part in _INSTALLED)
-    return not is_installed and not file.startswith((*INTERNAL_PREFIXES, _STANDARD_LIBRARY))
