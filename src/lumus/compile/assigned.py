@@ -189,6 +189,8 @@ def _of_object(
     is_large = isinstance(owner, type | ModuleType)
     new = [key for key in (named or () if is_large else present) if key not in attributes]
     for key in [*attributes, *new]:
+        if key in present and key in attributes and present[key] is attributes[key]:
+            continue
         # An attribute that is deleted or was not there means that of the class.
         of_class = GONE if is_large else getattr_static(type(owner), key, GONE)
         now, value = present.get(key, of_class), attributes.get(key, of_class)
