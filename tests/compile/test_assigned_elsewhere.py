@@ -18,6 +18,8 @@ from lumus.errors import TraceError
 X = lm.tensor([1.0, 2.0, 3.0])
 FACTOR = 2.0
 GENERATOR = np.random.default_rng(0)
+TWISTER = np.random.Generator(np.random.MT19937(0))
+OLD = np.random.RandomState(0)
 OWN = random.Random(0)
 
 
@@ -36,6 +38,8 @@ def refused(function: Callable[..., Any], told: str, *given: Any) -> None:
         lambda x: x * float(np.random.rand()),  # noqa: NPY002
         lambda x: x * float(GENERATOR.normal()),
         lambda x: x * OWN.choice([1.0, 2.0]),
+        lambda x: x * float(TWISTER.normal()),
+        lambda x: x * float(OLD.normal()),
     ],
 )
 def test_random_numbers_of_others_are_refused_and_not_used_up(draw: Callable[..., Any]) -> None:

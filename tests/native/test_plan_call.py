@@ -128,14 +128,15 @@ def test_errors_of_native_code_are_told_in_other_words(error: BaseException) -> 
 
 def test_arguments_in_memory_that_is_written_are_told_before_anything_runs() -> None:
     rate, x = Rate(0.5), lm.zeros((6,))
-    first, second = x[:3], x[3:]
+    apart, first, second = x[:3], x[1:4], x[3:]
     writes = _native.Writes([(second.data, "step", None)], [])
     call = plan_call(rate, writes=writes, told=lambda error, _: ValueError(f"it is {error}"))
     with pytest.raises(ValueError, match="it is None"):
         call.run((first,))
     assert (rate.asked, second.data.version) == (0, 0)
     call.run((X,))
-    assert (rate.asked, second.data.version) == (1, 1)
+    call.run((apart,))
+    assert (rate.asked, second.data.version) == (2, 2)
 
 
 def test_arguments_must_be_tensors() -> None:

@@ -34,12 +34,19 @@ def test_arguments_meet_what_is_written() -> None:
     outside = _native.Writes([(half(kept, 0), "step", None)], [])
     assert not outside.meet([x, y])
     assert not outside.meet([x, x])
-    assert outside.meet([x, half(kept, 1)])
+    assert outside.meet([x, kept])
+    assert outside.meet([x, half(kept, 0)])
+    assert not outside.meet([x, half(kept, 1)])
     written = _native.Writes([], [(0, "step", None)])
     assert not written.meet([x, y])
     assert not written.meet([x, y, y])
-    assert written.meet([half(x, 0), half(x, 1)])
+    assert written.meet([half(x, 0), x])
+    assert not written.meet([half(x, 0), half(x, 1)])
     assert written.meet([x, y, x])
+    beside = _native.Writes([], [(0, "step", None)], [half(kept, 0)])
+    assert beside.meet([kept, x])
+    assert not beside.meet([x, kept])
+    assert not beside.meet([half(kept, 1), half(kept, 0)])
 
 
 def test_arguments_must_be_there() -> None:

@@ -17,7 +17,7 @@ def test_the_first_value_that_does_not_hold_is_told(device: str, run: Any) -> No
         return checked(x, x > 0, ArgumentError, "needs more than 0, got {}", "add something") * 2
 
     assert positive(lm.tensor([1, 2], device=device)).tolist() == [2, 4]
-    with pytest.raises(ArgumentError, match="needs more than 0, got -3\nhint: add something"):
+    with pytest.raises(ArgumentError, match=r"needs more than 0, got -3(; in .*)?\nhint: add some"):
         positive(lm.tensor([1, -3, -4], device=device))
     assert positive(lm.zeros((0,), dtype=lm.int64, device=device)).tolist() == []
 

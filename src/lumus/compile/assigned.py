@@ -70,7 +70,7 @@ class Before:
         self._places = list(places)
         self._containers: list[tuple[str, Any, Any, bool]] = []
         self._arrays: list[tuple[str, Any, Any]] = []
-        self._generators: list[tuple[str, Any, Any]] = []
+        self._generators: list[tuple[str, Any, bytes, Callable[[], None]]] = []
         self._caches: list[tuple[Any, int]] = []
         self._objects: list[tuple[str, Any, dict[str, Any], frozenset[str] | None]] = []
 
@@ -92,7 +92,7 @@ class Before:
 
     def add_generator(self, name: str, generator: Any) -> None:
         """Remembers where a generator of random numbers stands."""
-        self._generators.append((name, generator, state_of(generator)[0]))
+        self._generators.append((name, generator, *state_of(generator)))
 
     def add_cache(self, cached: Any) -> None:
         """Remembers how often a cached function had to compute."""
@@ -113,11 +113,10 @@ class Before:
                     partial(np.copyto, array, array.copy()),
                 )
                 yield Assignment(name, "other elements", False, False, undo, redo)
-        for name, generator, state in self._generators:
-            now, write = state_of(generator)
+        for name, generator, state, restore in self._generators:
+            now, again = state_of(generator)
             if now != state:
-                undo, redo = partial(write, state), partial(write, now)
-                yield Assignment(name, "", False, False, undo, redo, is_random=True)
+                yield Assignment(name, "", False, False, restore, again, is_random=True)
         for name, owner, attributes, named in self._objects:
             yield from _of_object(name, owner, attributes, named)
 

@@ -5,34 +5,37 @@ A plan would repeat those that were drawn when its function was traced.
 
 from __future__ import annotations
 
+import pickle
 import random
+import sys
 from collections.abc import Callable
-from types import ModuleType
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-GENERATORS: list[tuple[str, Any]] = [("random", random), ("numpy.random", np.random)]
-"""Those that everybody shares."""
+
+def shared_generators() -> list[tuple[str, Any]]:
+    """(name, generator) of those that everybody shares."""
+    return [("random", random), ("numpy.random", np.random)]
 
 
 def is_random(value: Any) -> bool:
     """Whether a value is a generator of random numbers, other than lumus's."""
-    return isinstance(value, random.Random | np.random.Generator | np.random.RandomState)
+    if isinstance(value, random.Random):
+        return True
+    # Who has one of NumPy's has loaded its module, which `import lumus` does not.
+    numbers: Any = sys.modules.get("numpy.random")
+    return numbers is not None and isinstance(value, numbers.Generator | numbers.RandomState)
 
 
-def state_of(generator: Any) -> tuple[Any, Callable[[Any], None]]:
-    """Its state, in a form that can be compared, and how it is set."""
-    if isinstance(generator, np.random.Generator):
-        bits = generator.bit_generator
-        return bits.state, lambda state: setattr(bits, "state", state)
+def state_of(generator: Any) -> tuple[bytes, Callable[[], None]]:
+    """Where it stands, as bytes to compare, and how it is put there again."""
     if isinstance(generator, random.Random) or generator is random:
-        return generator.getstate(), generator.setstate
-    name, keys, *rest = generator.get_state()
-    state = (name, tuple(keys.tolist()), *rest)
-    return state, lambda state: _set_numpy(generator, state)
-
-
-def _set_numpy(generator: np.random.RandomState | ModuleType, state: tuple[Any, ...]) -> None:
-    name, keys, *rest = state
-    generator.set_state((name, np.array(keys, np.uint32), *rest))
+        state, write = generator.getstate(), generator.setstate
+    elif hasattr(generator, "get_state"):
+        state, write = generator.get_state(), generator.set_state
+    else:
+        bits = generator.bit_generator
+        state, write = bits.state, partial(setattr, bits, "state")
+    return pickle.dumps(state), partial(write, state)

@@ -27,7 +27,7 @@ import numpy as np
 
 from lumus.autograd.custom_call import CustomOp
 from lumus.compile.assigned import Assignment, Before
-from lumus.compile.foreign import GENERATORS, is_random
+from lumus.compile.foreign import is_random, shared_generators
 from lumus.compile.objects import (
     attributes_of,
     codes_of,
@@ -139,7 +139,7 @@ class Surroundings:
             is_bytes = isinstance(array, bytearray)
             before.add_array(name, np.frombuffer(array, np.uint8) if is_bytes else array)
         # Other threads may draw of the shared ones, so they count where the code names them only.
-        shared = GENERATORS if "random" in self._code_names else []
+        shared = shared_generators() if "random" in self._code_names else []
         for name, generator in [*shared, *self._generators]:
             before.add_generator(name, generator)
         for cache in self._caches:
