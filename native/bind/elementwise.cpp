@@ -11,6 +11,7 @@
 #include "executor/elementwise_step.h"
 #include "kernels/elementwise.h"
 #include "runtime/array.h"
+#include "runtime/denormals.h"
 #include "runtime/elementwise_program.h"
 
 namespace nb = nanobind;
@@ -240,6 +241,7 @@ class Program {
                const Lists&... lists) const {
     const ElementwiseProgram& program = compiled_.program();
     const ElementwiseKernels& kernels = elementwise_kernels();
+    const KernelScope scope;
     if (shape.count * program.cost < kParallelWork) {
       kernels.run(program, outputs, inputs, shape.rank, shape.lengths);
     } else {

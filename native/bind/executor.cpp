@@ -14,6 +14,7 @@
 #include "bind/exceptions.h"
 #include "bind/release.h"
 #include "runtime/copies.h"
+#include "runtime/denormals.h"
 
 namespace nb = nanobind;
 
@@ -353,6 +354,7 @@ void BoundExecutable::run_steps(const Instruction& one) const {
     for (const int step : one.unchecked) plan_.check_steps(step, step + 1);
     releases = plan_.work_of_steps(one.begin, one.end) >= kReleaseFrom;
   }
+  const KernelScope scope;
   if (!releases) return plan_.run_steps(one.begin, one.end);
   const ReleasedLock unlocked;
   plan_.run_steps(one.begin, one.end);

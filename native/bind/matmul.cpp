@@ -8,6 +8,7 @@
 #include "executor/step.h"
 #include "runtime/blas.h"
 #include "runtime/copies.h"
+#include "runtime/denormals.h"
 
 namespace nb = nanobind;
 
@@ -36,6 +37,7 @@ Array multiply(const Array& left, const Array& right, const View* bias) {
   if (b.rank > 1) shape[rank++] = b.shape[b.rank - 1];
   Array out = make_array(a.dtype, rank, shape);
 
+  const KernelScope scope;
   if (num_elements(out.view) * a.shape[a.rank - 1] < kReleaseProducts) {
     matmul_kernels().matmul(a, b, bias, nullptr, out.view);
   } else {

@@ -10,6 +10,7 @@
 #include "bind/release.h"
 #include "runtime/allocator.h"
 #include "runtime/cpu.h"
+#include "runtime/denormals.h"
 #include "runtime/storage.h"
 #include "runtime/thread_pool.h"
 
@@ -97,6 +98,9 @@ void bind_memory(nb::module_& m) {
     if (count < 1) throw nb::value_error("the number of threads is at least 1");
     set_num_threads(count);
   });
+  m.def("flushes_denormal", [] { return denormal_control.load() != 0; });
+  m.def("set_flush_denormal",
+        [](bool flushes) { denormal_control.store(flushes ? kFlushBit : 0); });
   m.def("check_thread_pool", check_thread_pool);
   m.def("check_thread_pool_without_memory", check_thread_pool_without_memory);
   m.def("isa", [] { return isa_name(active_isa); });

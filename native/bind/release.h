@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "runtime/denormals.h"
+
 namespace lumus {
 
 // Giving the interpreter lock back and taking it again costs more than a small kernel.
@@ -37,6 +39,7 @@ class ReleasedLock {
 // object.
 template <class Work>
 inline void run_released(std::int64_t num_elements, const Work& work) {
+  const KernelScope scope;
   if (num_elements < kReleaseFrom) {
     work();
     return;

@@ -71,6 +71,9 @@ void pack_panel(const Pass<T>& pass, const T* weight, std::int64_t group, std::i
     for (std::int64_t w = 0; w < width; ++w) {
       for (std::int64_t tap = 0; tap < pass.taps; ++tap) to[tap * pitch + w] = *at++;
     }
+    for (std::int64_t w = width; w < pitch; ++w) {
+      for (std::int64_t tap = 0; tap < pass.taps; ++tap) to[tap * pitch + w] = T{};  // as in pack
+    }
   }
 }
 

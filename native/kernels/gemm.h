@@ -195,9 +195,11 @@ LUMUS_INLINE void transpose_lanes(Vec<T>* vectors) {
 // ---- packing ------------------------------------------------------------------------------------
 
 // Packs `width` columns of depth `depth` into panels of `pitch` columns that lie `panel_size`
-// elements apart: element (k, w) goes to to[w / pitch * panel_size + k * pitch + w % pitch]. Lanes
-// past the width hold anything, since no result reads them. `readable` elements may be read along
-// the width. Writes up to one vector beyond a panel, before the next one is written.
+// elements apart: element (k, w) goes to to[w / pitch * panel_size + k * pitch + w % pitch]. No
+// result reads the lanes past the width, but the tile computes with them: they hold zeros, or what
+// follows in the operand, since what lay in memory may be denormal as a number, and slow.
+// `readable` elements may be read along the width. Writes up to one vector beyond a panel, before
+// the next one is written.
 template <class Element>
 static void pack(const Element* from, std::int64_t width_stride, std::int64_t depth_stride,
                  std::int64_t width, std::int64_t readable, std::int64_t depth, std::int64_t pitch,
@@ -248,10 +250,12 @@ static void pack(const Element* from, std::int64_t width_stride, std::int64_t de
         }
       }
     }
+    const std::int64_t padded = smaller(pitch, divided_up(stored, lanes) * lanes);
     for (; k < depth; ++k) {
       for (std::int64_t w = 0; w < stored; ++w) {
         to[k * pitch + w] = widen<T>(from[w * width_stride + k * depth_stride]);
       }
+      for (std::int64_t w = stored; w < padded; ++w) to[k * pitch + w] = T{};
     }
   }
 }

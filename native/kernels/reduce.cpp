@@ -259,18 +259,17 @@ void Sink::put(const void* partials, std::int64_t count, std::int64_t offset,
   const int code = static_cast<int>(dtype);
   std::byte* to = data + offset * itemsize(dtype);
   const std::int64_t step = stride * itemsize(dtype);
-  const bool is_floating =
-      divisor != 0 || partial_type == PartialType::f64 || partial_type == PartialType::f32;
+  const bool is_floating = divisor != 0 || partial_type == PartialType::f64;
   const std::byte* from = static_cast<const std::byte*>(partials);
   for (std::int64_t done = 0; done < count; done += kBatch) {
     const std::int64_t now = smaller(kBatch, count - done);
     std::byte* const place = to + done * step;
-    if (is_floating) {
+    if (partial_type == PartialType::f32) {  // a maximum or minimum: an element, as it is
+      kNarrowers<float>[code](from + done* 4, now, place, stride);
+    } else if (is_floating) {
       double wide[kBatch];
       if (partial_type == PartialType::f64) {
         widen_partials<double>(from + done * 8, now, wide);
-      } else if (partial_type == PartialType::f32) {
-        widen_partials<float>(from + done * 4, now, wide);
       } else {
         widen_partials<std::int64_t>(from + done * 8, now, wide);
       }

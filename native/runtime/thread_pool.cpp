@@ -23,6 +23,7 @@
 #include <string>
 
 #include "runtime/cpu.h"
+#include "runtime/denormals.h"
 #include "runtime/spin_lock.h"
 
 namespace lumus {
@@ -66,6 +67,7 @@ struct Pool {
   std::int64_t count = 0, grain = 1;
   void (*run)(void*, std::int64_t, std::int64_t) = nullptr;
   void* context = nullptr;
+  std::uint32_t control = 0;  // of the caller's arithmetic: a worker computes like it
   int num_shares = 0;
   Share shares[kMaxThreads];
 
@@ -142,6 +144,7 @@ struct Pool {
     while (true) {
       wait_for_job();
       if (try_join()) {
+        if (float_control() != control) set_float_control(control);
         work(thread);
         leave();
       }
@@ -267,6 +270,7 @@ void parallel_for_raw(std::int64_t count, std::int64_t grain,
   shared.grain = grain;
   shared.run = run;
   shared.context = context;
+  shared.control = float_control();
   shared.cut(num_pieces, helpers + 1);
   shared.ticket.store(static_cast<std::uint64_t>(helpers) * kOneSlot, std::memory_order_seq_cst);
   if (shared.sleepers.load(std::memory_order_seq_cst) > 0) {

@@ -30,9 +30,11 @@ from lumus.core.kinds import Bool, Float, Int
 from lumus.core.runtime import (
     build_info,
     empty_cache,
+    flushes_denormal,
     memory_stats,
     num_threads,
     reset_peak_memory_stats,
+    set_flush_denormal,
     set_num_threads,
 )
 from lumus.core.spec import Spec
@@ -292,6 +294,7 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "flushes_denormal",
     "fmod",
     "from_dlpack",
     "from_numpy",
@@ -384,6 +387,7 @@ __all__ = [
     "scatter_add",
     "searchsorted",
     "selu",
+    "set_flush_denormal",
     "set_num_threads",
     "sigmoid",
     "sign",

@@ -40,6 +40,7 @@ def test_norm_of_large_and_small_values_neither_overflows_nor_vanishes_C3(device
     check(gradients(y, x)[0], [0.6, -0.8], rtol=rtol)
 
 
+@pytest.mark.usefixtures("keeps_denormals")
 @pytest.mark.parametrize("size", [1e300, 1e-300, 5e-324])
 def test_norms_at_the_ends_of_float64_C3(device, size):
     x = leaf([3 * size, -4 * size, 0.0], device, lm.float64)

@@ -15,7 +15,10 @@ from lumus import _native
 from tests.native.native_arrays import DTYPES, native, to_numpy
 
 # NumPy warns of the overflows and NaN that these tests provoke.
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.usefixtures("keeps_denormals"),
+]
 
 FLOATS = ("float64", "float32")
 INTS = ("int64", "int32", "int16", "int8", "uint8")

@@ -21,8 +21,11 @@ import pytest
 import scipy.special
 from mpmath import mp
 
+import lumus as lm
 from lumus import _native
 from tests.native.native_arrays import CODES, native, to_numpy
+
+pytestmark = pytest.mark.usefixtures("keeps_denormals")
 
 Values = np.ndarray[Any, Any]
 FLOATS = [np.float32, np.float64]
@@ -222,9 +225,19 @@ class Exact:
             fractions.append(float(units - whole) if finite else 0.0)
         return cls(np.array(exponents), np.array(wholes), np.array(fractions))
 
-    def errors(self, got: Values) -> Values:
-        """The distance of each of `got` in units in the last place; infinite if of another kind."""
+    def errors(self, got: Values, *, flushed: bool = False) -> Values:
+        """The distance of each of `got` in units in the last place; infinite if of another kind.
+
+        With `flushed` a zero stands for any number below the normal ones.
+        """
         info = np.finfo(got.dtype)
+        if flushed:
+            is_small = (self.exponent == info.minexp - info.nmant) & (
+                np.abs(self.whole + self.fraction) < 2.0**info.nmant
+            )
+            stands = is_small & (got == 0)
+            got = got.copy()
+            got[stands] = np.ldexp(self.whole[stands], self.exponent[stands])
         with np.errstate(over="ignore", invalid="ignore"):
             units = np.ldexp(got.astype(np.float64), -self.exponent)
             limits = np.ldexp(1.0, info.maxexp - self.exponent)
@@ -282,8 +295,8 @@ TERMS = {
 }
 
 
-def unary_errors(name: str, dtype: type, got: Values) -> Values:
-    errors = exact_values(name, dtype).errors(got)
+def unary_errors(name: str, dtype: type, got: Values, *, flushed: bool = False) -> Values:
+    errors = exact_values(name, dtype).errors(got, flushed=flushed)
     if name not in TERMS:
         return errors
     x = sample(name, dtype)
@@ -297,8 +310,10 @@ def unary_errors(name: str, dtype: type, got: Values) -> Values:
     return np.ldexp(errors, smaller)
 
 
-def check_unary(name: str, dtype: type, got: Values) -> None:
-    errors = unary_errors(name, dtype, got)
+def check_unary(name: str, dtype: type, got: Values, *, flushed: bool = False) -> None:
+    errors = unary_errors(name, dtype, got, flushed=flushed)
+    if flushed and name in TERMS:  # a denormal number times pi is zero: a pole
+        errors[np.abs(sample(name, dtype)) < np.finfo(dtype).tiny] = 0
     worst = int(np.argmax(errors))
     x = sample(name, dtype)[worst]
     assert errors[worst] <= BOUNDS.get(name, 2.0), (
@@ -310,6 +325,13 @@ def check_unary(name: str, dtype: type, got: Values) -> None:
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_error_is_within_bound(name: str, dtype: type) -> None:
     check_unary(name, dtype, run(name, sample(name, dtype)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", UNARY)
+def test_normal_results_are_as_good_when_denormal_ones_are_flushed(name: str, dtype: type) -> None:
+    lm.set_flush_denormal(True)
+    check_unary(name, dtype, run(name, sample(name, dtype)), flushed=True)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -607,7 +629,9 @@ def test_result_does_not_depend_on_position_or_neighbours(name: str, dtype: type
 COMPUTE_ALL = """
 import sys
 import numpy as np
+import lumus as lm
 from tests.native.test_math_accuracy import BINARY, FLOATS, UNARY, power_operands, run, sample
+lm.set_flush_denormal(False)
 results = {}
 for dtype in FLOATS:
     results[f"power {dtype.__name__}"] = run("power", *power_operands(dtype))

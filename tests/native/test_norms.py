@@ -67,6 +67,7 @@ def test_rows_at_the_ends_of_the_range_do_not_touch_the_others() -> None:
         np.testing.assert_allclose(found, wanted[[0, 3, 4, 5]], rtol=1e-6)
 
 
+@pytest.mark.usefixtures("keeps_denormals")
 def test_small_and_large_float32_keep_their_digits() -> None:
     x = random_values("float32", (4, 33)) * np.float32([[1e-40], [1e-25], [1e25], [1e37]])
     found = to_numpy(_native.norm(native(x), 2.0, (1,), False))

@@ -205,6 +205,7 @@ def test_elements_of_weight_0_do_not_count_whatever_they_are(
         np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.usefixtures("keeps_denormals")
 def test_nearest_copies_to_the_bit() -> None:
     x = lm.tensor([[[-0.0, np.inf, 5e-324]]], dtype=lm.float64)
     axes = (resampled(3, 6, "nearest"),)

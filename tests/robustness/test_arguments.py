@@ -163,6 +163,7 @@ _ELSEWHERE = {
     "build_info",
     "empty_cache",
     "enable_grad",
+    "flushes_denormal",
     "grad",
     "is_grad_enabled",
     "load_program",  # a path: Python's own error
@@ -171,6 +172,7 @@ _ELSEWHERE = {
     "num_threads",
     "reset_peak_memory_stats",
     "scan",  # what a wrong state is, its function says
+    "set_flush_denormal",
     "set_num_threads",
     "value_and_grad",
 }
@@ -277,6 +279,7 @@ _OTHERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "store clip_": (lambda one: _store().clip_(one), (1.0,)),
     "grad of": (lambda function: lm.grad(function)(X), (lambda x: (x * x).sum(),)),
     "grad by": (lambda place: lm.grad(lambda x: (x * x).sum(), place)(X), (0,)),
+    "set_flush_denormal": (lm.set_flush_denormal, (lm.flushes_denormal(),)),
     "set_num_threads": (lm.set_num_threads, (lm.num_threads(),)),
     "to_device": (lambda device: X.to_device(device), ("cpu",)),
     "[]": (lambda index: X[index], (0,)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumus import _native
+from lumus.core.argument import flag
 from lumus.core.broadcast import integer
 from lumus.errors import ArgumentError
 
@@ -29,6 +30,41 @@ def set_num_threads(count: int) -> None:
     if not 1 <= threads <= MAX_THREADS:
         raise ArgumentError(f"set_num_threads: needs 1 to {MAX_THREADS}, got {threads}")
     _native.set_num_threads(threads)
+
+
+def flushes_denormal() -> bool:
+    """Whether a result of arithmetic that is denormal becomes zero; see `set_flush_denormal`."""
+    return _native.flushes_denormal()
+
+
+def set_flush_denormal(flush: bool) -> None:
+    """Sets whether a result of arithmetic that is denormal becomes zero.
+
+    Denormal numbers are those below the smallest normal one: 1.2e-38 for float32 (and float16 and
+    bfloat16, which are computed in float32), 2.2e-308 for float64. Many x86 processors take more
+    than a hundred cycles for one, and trainings bring them forth by the thousand where moments
+    decay and errors are learnt away: there a step can take three times as long. So they are flushed
+    unless this says ``False``, which gives results as IEEE 754 and NumPy have them. Operands count
+    as they are: a denormal number can be made, copied, compared and read.
+
+    It holds for kernels on the CPU, in all threads, and leaves the arithmetic of NumPy and Python
+    alone. A function that was compiled before keeps the constants that it has computed. Raises
+    ArgumentError for ``True`` on a processor that is as fast with denormals (all but x86), where
+    nothing is flushed.
+
+    >>> import lumus as lm
+    >>> small = lm.tensor(1e-30)
+    >>> (small * 1e-9).item()
+    0.0
+    >>> lm.set_flush_denormal(False)
+    >>> (small * 1e-9).item() > 0
+    True
+    >>> lm.set_flush_denormal(True)
+    """
+    wanted = flag("set_flush_denormal", "flush", flush)
+    _native.set_flush_denormal(wanted)
+    if _native.flushes_denormal() != wanted:
+        raise ArgumentError("set_flush_denormal: this processor does not flush denormal numbers")
 
 
 def memory_stats() -> dict[str, int]:
