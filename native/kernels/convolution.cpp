@@ -93,6 +93,16 @@ void pack_panels(const Pass<T>& pass, const T* weight, T* to) {
                });
 }
 
+// With panels of one vector each row costs a load of its offset beside its multiply-add, unless it
+// is in a run; with two the loads have the time.
+template <class T>
+bool runs_pay(const Region& region, int vectors) {
+  if (region.num_runs == 0) return false;
+  if (kRowsHavePointers<T>) return !region.has_foreign_points();
+  return vectors == 1 || (region.run_length * 14 <= region.points_per_run * 15 &&
+                          region.run_length >= 4 * kTileRows<T>);
+}
+
 // The products of a panel with all points of a region of a chunk.
 template <class T>
 void gather_region(const Pass<T>& pass, const Tables& tables, const Region& region, const T* source,
@@ -114,7 +124,17 @@ void gather_region(const Pass<T>& pass, const Tables& tables, const Region& regi
     task.panel = panel + channel * pass.taps * vectors * kLanes<T>;
     task.repeats = smaller(step, channels - channel);
     task.accumulate = channel > 0;
-    gather_rows<T>(region.num_points, vectors, task);
+    if (!runs_pay<T>(region, vectors)) {
+      gather_rows<T>(region.num_points, vectors, task);
+      continue;
+    }
+    for (std::int64_t run = 0; run < region.num_runs; ++run) {
+      const std::int64_t first = region.first_point + run * region.points_per_run;
+      GatherTask<T> part = task;
+      part.source += tables.point_offsets[first];
+      part.result += tables.point_numbers[first] * vectors * kLanes<T>;
+      gather_run<T>(region.run_length, vectors, part);
+    }
   }
 }
 
@@ -138,8 +158,12 @@ void convolve_chunks(const Pass<T>& pass, const Tables& tables, std::int64_t gro
         std::memset(sums, 0, static_cast<std::size_t>(tables.points * pitch) * sizeof(T));
       }
       if (pass.source_channels > 0) {
-        for (std::int64_t number = 0; number < tables.num_regions; ++number) {
-          gather_region<T>(pass, tables, tables.regions[number], source, panel, vectors, sums);
+        for (int turn = 0; turn < 2; ++turn) {
+          for (std::int64_t number = 0; number < tables.num_regions; ++number) {
+            const Region& region = tables.regions[number];
+            if (region.has_foreign_points() != (turn == 0)) continue;
+            gather_region<T>(pass, tables, region, source, panel, vectors, sums);
+          }
         }
       }
       for (std::int64_t one = 0; one < images; ++one) {
@@ -279,6 +303,26 @@ void fill_rows(const Tables& tables, const Region& region, std::int64_t channel_
   }
 }
 
+// The tiles of all channels and taps of a region, which follow each other in groups of `kGroup`.
+template <class T, int kGroup>
+void add_rows(const WeightPass<T>& pass, const Region& region, const RowLists& rows, const T* x,
+              int vectors, T* sums, GatherTask<T> task) {
+  constexpr std::int64_t groups_in_tile = kGroupedRows<T, kGroup> / kGroup;
+  const std::int64_t num_groups = pass.shape.in_channels * region.num_taps / kGroup;
+  const std::int64_t num_tiles = divided_up(num_groups, groups_in_tile);
+  std::int64_t row = 0;
+  for (std::int64_t tile = 0; tile < num_tiles; ++tile) {
+    const std::int64_t height = (num_groups / num_tiles + (tile < num_groups % num_tiles)) * kGroup;
+    const std::int64_t channel = row / region.num_taps;
+    task.source = x + channel * pass.x.strides[1];
+    task.row_offsets = rows.offsets + row % region.num_taps;
+    task.row_numbers = rows.numbers + row % region.num_taps;
+    task.result = sums + channel * pass.taps * vectors * kLanes<T>;
+    gather_tile_of<T, kGroup>(height, vectors)(task);
+    row += height;
+  }
+}
+
 // Adds what a region gives. `panel` has a row of y for each point of the chunk.
 template <class T>
 void add_region(const WeightPass<T>& pass, const Tables& tables, const Region& region,
@@ -290,23 +334,18 @@ void add_region(const WeightPass<T>& pass, const Tables& tables, const Region& r
   task.repeat_offset = task.repeat_number = 0;
   task.panel = panel;
   task.accumulate = true;
-  const Strips<T> strips(pass.shape.in_channels * region.num_taps);
   const std::int64_t step =
       divided_up(region.num_points, divided_up(region.num_points, kWeightDepth));
   for (std::int64_t point = 0; point < region.num_points; point += step) {
     task.depth = smaller(step, region.num_points - point);
     task.depth_offsets = tables.point_offsets + region.first_point + point;
     task.depth_numbers = tables.point_numbers + region.first_point + point;
-    std::int64_t row = 0;
-    for (std::int64_t strip = 0; strip < strips.count; ++strip) {
-      const std::int64_t height = strips.height + (strip < strips.num_tall);
-      const std::int64_t channel = row / region.num_taps;
-      task.source = x + channel * channel_stride;
-      task.row_offsets = rows.offsets + row % region.num_taps;
-      task.row_numbers = rows.numbers + row % region.num_taps;
-      task.result = sums + channel * pass.taps * vectors * kLanes<T>;
-      gather_tile_of<T>(height, vectors)(task);
-      row += height;
+    if (!kRowsHavePointers<T> && region.taps_in_row == 3) {
+      add_rows<T, 3>(pass, region, rows, x, vectors, sums, task);
+    } else if (!kRowsHavePointers<T> && region.taps_in_row == 5) {
+      add_rows<T, 5>(pass, region, rows, x, vectors, sums, task);
+    } else {
+      add_rows<T, 1>(pass, region, rows, x, vectors, sums, task);
     }
   }
 }

@@ -33,6 +33,9 @@ struct GatherTask {
   bool accumulate;
 };
 
+template <class T>
+constexpr bool kRowsHavePointers = kTileRows<T> <= 6;
+
 // The rows of the left operand, of which `at` reads an element. Six have a pointer each, in general
 // registers; of more the offsets are read again each time.
 template <class T, int kRows, bool kHasPointers = (kRows <= 6)>
@@ -70,7 +73,60 @@ class LeftRows<T, kRows, false> {
   const std::int64_t* rows_;
 };
 
-template <class T, int kRows, int kVectors>
+// Rows in groups of `kGroup`, each of which follows the one before: a group has one pointer, and
+// its rows distances from it that the instructions hold.
+template <class T, int kRows, int kGroup>
+class GroupedRows {
+ public:
+  explicit GroupedRows(const GatherTask<T>& task) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows / kGroup; ++i) {
+      groups_[i] = task.source + task.row_offsets[i * kGroup];
+    }
+  }
+  void keep() {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows / kGroup; ++i) asm("" : "+r"(groups_[i]));
+  }
+  T at(int row, std::int64_t offset) const { return groups_[row / kGroup][offset + row % kGroup]; }
+  void move(std::int64_t distance) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows / kGroup; ++i) groups_[i] += distance;
+  }
+
+ private:
+  const T* groups_[kRows / kGroup];
+};
+
+// All rows follow each other, from the source and the result on.
+constexpr int kRun = 0;
+
+template <class T>
+class RunOfRows {
+ public:
+  explicit RunOfRows(const GatherTask<T>& task) : source_(task.source) {}
+  void keep() {}
+  T at(int row, std::int64_t offset) const { return source_[offset + row]; }
+  void move(std::int64_t distance) { source_ += distance; }
+
+ private:
+  const T* source_;
+};
+
+template <class T, int kRows, int kGroup>
+struct RowsOf {
+  using type = GroupedRows<T, kRows, kGroup>;
+};
+template <class T, int kRows>
+struct RowsOf<T, kRows, 1> {
+  using type = LeftRows<T, kRows>;
+};
+template <class T, int kRows>
+struct RowsOf<T, kRows, kRun> {
+  using type = RunOfRows<T>;
+};
+
+template <class T, int kRows, int kVectors, int kGroup>
 static void gather_tile(const GatherTask<T>& task) {
   constexpr std::int64_t lanes = kLanes<T>;
   constexpr std::int64_t pitch = kVectors * lanes;
@@ -81,7 +137,7 @@ static void gather_tile(const GatherTask<T>& task) {
     for (int v = 0; v < kVectors; ++v) sums[i][v] = Vec<T>{};
   }
   const std::int64_t depth = task.depth;
-  LeftRows<T, kRows> rows(task);
+  typename RowsOf<T, kRows, kGroup>::type rows(task);
   const T* panel = task.panel;
   for (std::int64_t repeat = 0; repeat < task.repeats; ++repeat) {
     for (std::int64_t k = 0; k < depth; ++k) {
@@ -105,7 +161,7 @@ static void gather_tile(const GatherTask<T>& task) {
   }
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
-    T* const to = task.result + task.row_numbers[i] * pitch;
+    T* const to = task.result + (kGroup == kRun ? i : task.row_numbers[i]) * pitch;
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       store<T>(to + v * lanes, task.accumulate ? load<T>(to + v * lanes) + sums[i][v] : sums[i][v]);
@@ -116,12 +172,17 @@ static void gather_tile(const GatherTask<T>& task) {
 template <class T>
 using GatherTile = void (*)(const GatherTask<T>&);
 
-template <class T, int kRows = kTileRows<T>>
+// In the tallest tile there are fewer rows for some groups.
+template <class T, int kGroup>
+constexpr int kGroupedRows = kGroup > 1 ? kTileRows<T> / kGroup * kGroup : kTileRows<T>;
+
+template <class T, int kGroup = 1, int kRows = kGroupedRows<T, kGroup>>
 LUMUS_INLINE GatherTile<T> gather_tile_of(std::int64_t rows, int vectors) {
-  if constexpr (kRows > 1) {
-    if (rows != kRows) return gather_tile_of<T, kRows - 1>(rows, vectors);
+  constexpr int step = kGroup > 1 ? kGroup : 1;
+  if constexpr (kRows > step) {
+    if (rows != kRows) return gather_tile_of<T, kGroup, kRows - step>(rows, vectors);
   }
-  return vectors == 2 ? &gather_tile<T, kRows, 2> : &gather_tile<T, kRows, 1>;
+  return vectors == 2 ? &gather_tile<T, kRows, 2, kGroup> : &gather_tile<T, kRows, 1, kGroup>;
 }
 
 // All `rows` of the task, a tile at a time.
@@ -133,6 +194,18 @@ static void gather_rows(std::int64_t rows, int vectors, GatherTask<T> task) {
     gather_tile_of<T>(height, vectors)(task);
     task.row_offsets += height;
     task.row_numbers += height;
+  }
+}
+
+// The same for `rows` that follow each other from the task's source and result on.
+template <class T>
+static void gather_run(std::int64_t rows, int vectors, GatherTask<T> task) {
+  const Strips<T> strips(rows);
+  for (std::int64_t strip = 0; strip < strips.count; ++strip) {
+    const std::int64_t height = strips.height + (strip < strips.num_tall);
+    gather_tile_of<T, kRun>(height, vectors)(task);
+    task.source += height;
+    task.result += height * vectors * kLanes<T>;
   }
 }
 

@@ -163,6 +163,15 @@ static Bands bands_of(const Convolution& shape, Direction direction, std::int64_
 struct Region {
   std::int64_t first_tap, num_taps;
   std::int64_t first_point, num_points;
+  // Where one point follows the other in the source as in the result, if possible across the ends
+  // of rows, too: runs of `run_length` points, the first of which is listed every `points_per_run`
+  // points. At the ends of rows a run has points of other regions, of which it computes what is to
+  // be overwritten. 0 runs elsewhere.
+  std::int64_t num_runs, points_per_run, run_length;
+  // As many taps follow each other in the source, again and again.
+  std::int64_t taps_in_row;
+
+  bool has_foreign_points() const { return num_runs > 0 && run_length > points_per_run; }
 };
 
 // The regions of a band and their lists.
@@ -228,10 +237,15 @@ class TableMaker {
         }
       }
     }
+    for (std::int64_t number = 0; number < num_regions; ++number) {
+      Region& region = tables.regions[number];  // what is of no region stays zero
+      if (tables.covered < tables.points && region.has_foreign_points()) region.num_runs = 0;
+    }
     return tables;
   }
 
  private:
+  static constexpr std::int64_t kMinRun = 8;
   static constexpr std::int64_t kSegmentNumbers = sizeof(Segment) / sizeof(std::int64_t);
   static constexpr std::int64_t kRegionNumbers = sizeof(Region) / sizeof(std::int64_t);
 
@@ -312,6 +326,27 @@ class TableMaker {
     }
     region.num_points = point - region.first_point;
     tables->covered = point;
+    find_runs(depth, height, width, images, &region);
+    const bool taps_follow =
+        width.taps.step == 1 && width.tap_positions.step * source_.strides[4] == 1;
+    region.taps_in_row = taps_follow ? width.taps.count : 1;
+  }
+
+  void find_runs(const Segment& depth, const Segment& height, const Segment& width,
+                 std::int64_t images, Region* region) const {
+    const std::int64_t* const strides = source_.strides + 2;
+    const std::int64_t rows = height.points.count, columns = width.points.count;
+    region->num_runs = 0;
+    const bool is_row =
+        columns == 1 || (width.points.step == 1 && strides[2] == 1 && width.sources.step == 1);
+    const std::int64_t length = (rows - 1) * lengths_[2] + columns;
+    const bool rows_follow = height.points.step == 1 && height.sources.step == 1 &&
+                             strides[1] == lengths_[2] && length * 3 <= rows * columns * 4;
+    const std::int64_t rows_of_run = rows_follow ? rows : 1;
+    region->run_length = rows_follow ? length : columns;
+    if (!is_row || region->run_length < kMinRun) return;
+    region->num_runs = images * depth.points.count * (rows / rows_of_run);
+    region->points_per_run = rows_of_run * columns;
   }
 
   const Convolution& shape_;

@@ -112,6 +112,17 @@ SHAPES = [
     Shape(2, 1, 1, (4, 5, 40), (3, 3, 3), (1, 2, 2), (1, 1, 1), (1, 1, 1), 4),
     Shape(1, 1, 1, (9000,), (7,), (2,), (3,), (1,), 3),
     Shape(2, 2, 2, (500,), (3,), (1,), (2,), (2,)),
+    # Results as wide as their sources, where points follow each other across the ends of rows;
+    # the same with points that see nothing; rows of points; taps that follow each other.
+    square(3, 16, 16, 16, 3, padding=1),
+    square(2, 5, 7, 31, 5, padding=2),
+    square(2, 3, 40, 45, 3, padding=1),
+    square(4, 2, 3, 12, 3, padding=2, dilation=2),
+    square(2, 3, 5, 9, 7, padding=3),
+    Shape(2, 3, 4, (3, 9, 17), (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1)),
+    Shape(1, 2, 3, (2, 30), (2, 5), (1, 1), (6, 2), (1, 1)),
+    square(3, 4, 9, 20, 3),
+    square(2, 6, 16, 14, 5),
 ]
 
 
@@ -182,6 +193,44 @@ def test_every_way_gives_the_sums_over_taps(shape: Shape, dtype: str) -> None:
     check(bound.weight(native(x), native(y)), by_weight)
 
 
+def random_shape(random: np.random.Generator) -> Shape:
+    rank = int(random.integers(1, 4))
+    taps = tuple(int(one) for one in random.choice([1, 2, 3, 5], rank))
+    dilation = tuple(int(one) for one in random.choice([1, 1, 1, 2], rank))
+    padding = tuple(int(random.integers(0, 2 * one)) for one in taps)
+    if random.random() < 0.5:  # as wide as the source
+        padding = tuple(far * (one - 1) // 2 for one, far in zip(taps, dilation, strict=True))
+    return Shape(
+        int(random.integers(1, 5)),
+        int(random.integers(1, 8)),
+        int(random.integers(1, 36)),
+        tuple(int(random.integers(10, 12 if rank == 3 else 40)) for _ in taps),
+        taps,
+        tuple(int(one) for one in random.choice([1, 1, 1, 2], rank)),
+        padding,
+        dilation,
+        int(random.choice([1, 1, 2])),
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_shape_gives_the_sums_exactly(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for _ in range(12):
+        shape = random_shape(random)
+        # Whole numbers, whose sums float32 holds exactly.
+        x, weight, y = (np.round(8 * one) for one in arrays_of(shape))
+        forward, back, by_weight = expected(shape, x, weight, y)
+        bound = shape.bound()
+        x, weight, y = (native(one.astype(np.float32)) for one in (x, weight, y))
+        for got, want in (
+            (bound.forward(x, weight), forward),
+            (bound.transpose(y, weight), back),
+            (bound.weight(x, y), by_weight),
+        ):
+            np.testing.assert_array_equal(to_numpy(got), want, err_msg=str(shape))
+
+
 def channels_last(array: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
 
@@ -216,6 +265,20 @@ def test_layout_changes_no_bit(shape: Shape, layout: Any) -> None:
             same(other, dense, rtol=1e-5, atol=1e-5)
         else:
             same(other, dense)
+
+
+def test_a_part_of_a_picture_whose_rows_are_as_far_apart_as_those_of_the_result() -> None:
+    # Points beside the part see nothing, and none of what lies there in memory.
+    shape = square(2, 3, 5, 40, 2, padding=3)
+    x, weight, y = arrays_of(shape)
+    whole = np.full((2, 3, 40, 45), np.nan)
+    whole[..., :40] = x
+    forward, _, by_weight = expected(shape, x, weight, y)
+    bound = shape.bound()
+    got = to_numpy(bound.forward(native(whole[..., :40]), native(weight)))
+    np.testing.assert_allclose(got, forward, rtol=1e-12, atol=1e-12)
+    got = to_numpy(bound.weight(native(whole[..., :40]), native(y)))
+    np.testing.assert_allclose(got, by_weight, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
