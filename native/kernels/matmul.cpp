@@ -256,6 +256,7 @@ constexpr std::int64_t kBlockStrips = 14;         // strips of A that stay in th
 constexpr std::int64_t kPieceProducts = 1 << 19;  // multiply-adds worth a piece, about 10 us
 constexpr std::int64_t kMaxPieces = 16;           // where there is a choice
 constexpr std::int64_t kMinBlockColumns = 32;
+constexpr std::int64_t kDeep = 1024;  // each block reads so much of A that it must be wider
 constexpr std::int64_t kMaxBlockColumns = 256;  // keeps a block of the result in the level-2 cache
 
 template <class Element>
@@ -274,8 +275,9 @@ Grid grid_of(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
   if (least % 2 == 1 && least > 1 && least < 8) {
     (grid.row_blocks > 1 ? grid.row_blocks : grid.column_blocks) += 1;
   }
+  const std::int64_t min_columns = depth < kDeep ? kMinBlockColumns : 2 * kMinBlockColumns;
   while (grid.row_blocks * grid.column_blocks * 2 <= wanted &&
-         columns >= grid.column_blocks * 2 * kMinBlockColumns) {
+         columns >= grid.column_blocks * 2 * min_columns) {
     grid.column_blocks *= 2;
   }
   // Long thin products: rows once more where the columns did not give enough.
