@@ -158,6 +158,7 @@ void convolve_chunks(const Pass<T>& pass, const Tables& tables, std::int64_t gro
         std::memset(sums, 0, static_cast<std::size_t>(tables.points * pitch) * sizeof(T));
       }
       if (pass.source_channels > 0) {
+        // First the regions whose runs have points of others.
         for (int turn = 0; turn < 2; ++turn) {
           for (std::int64_t number = 0; number < tables.num_regions; ++number) {
             const Region& region = tables.regions[number];
