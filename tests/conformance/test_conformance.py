@@ -203,7 +203,8 @@ def test_every_op_has_a_spec() -> None:
 # Not computations on tensors, or tested by themselves.
 WITHOUT_SPEC = {
     # the process, and random streams
-    "Generator", "build_info", "empty_cache", "memory_stats", "num_threads", "set_num_threads",
+    "Generator", "build_info", "empty_cache", "flushes_denormal", "memory_stats", "num_threads",
+    "set_flush_denormal", "set_num_threads",
     "reset_peak_memory_stats",
     # functions of functions
     "compile", "custom_op", "load_program", "scan",
